@@ -26,7 +26,7 @@ final class EventStreams: Sendable {
   private struct Changes {
     var joining: [Joining] = []
     var left: Set<UInt64> = []
-    /// Those that are closed once they have heard what has changed by now.
+    /// Serials of streams to close after the next round of events.
     var dismissed: [UInt64] = []
     /// What is told to those alone who listen now.
     var live: [EventFeed.Event] = []
@@ -48,7 +48,7 @@ final class EventStreams: Sendable {
   /// Closes the connection of a stream.
   private let abort: @Sendable (UInt64) -> Void
   private let changes = Mutex(Changes())
-  /// Streams that are open and not dismissed.
+  /// Serials of open streams, without the dismissed ones.
   private let listening = Mutex<Set<UInt64>>([])
   private let wake: SharedDescriptor
   private let number = Atomic(0)
@@ -86,9 +86,9 @@ final class EventStreams: Sendable {
     changes.withLock { $0.left.formUnion(serials) }
   }
 
-  /// Closes a stream whose credential has lost its worth. The change that took it is told first, and its client knows why.
+  /// Closes a stream after its credential was revoked. The client hears of the revoking change first.
   ///
-  /// - Returns: false where it is none, or was dismissed before.
+  /// - Returns: false if no stream has this serial, or the stream was dismissed before.
   func dismiss(_ serial: UInt64) -> Bool {
     guard listening.withLock({ $0.remove(serial) }) != nil else { return false }
     changes.withLock { $0.dismissed.append(serial) }

@@ -140,7 +140,7 @@ package final class SQLiteLedger: LedgerWriter {
     try connection.prepare("PRAGMA user_version").first { $0.integer(0) } ?? 0
   }
 
-  /// Refuses a file that is no ledger of this version, before anything is written to it. Returns 0 for one without tables.
+  /// Refuses a file that is no ledger of this version, before the first write. Returns 0 for a file without tables.
   @discardableResult
   private func checkVersion() throws -> Int64 {
     let version = try schemaVersion()

@@ -114,7 +114,7 @@ struct Run: ParsableCommand {
       watchThread?.join()
       late.end()
     }
-    /// Says so once the loop turns: stages, ledger and store are open then.
+    /// Called once the loop turns: stages, ledger and store are open by then.
     func tellThatItWorks() {
       if arguments.flag("quiet") { return }
       Terminal.error(
