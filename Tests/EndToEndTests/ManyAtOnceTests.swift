@@ -232,7 +232,7 @@ struct ManyAtOnceTests {
     try inbox.add("a", "juggle \(act)\n")
     try inbox.add("b", "juggle pass 4000\n")
     let underway = try inbox.start()
-    try inbox.wait(for: "SELECT count(*) FROM queue WHERE state = 'leased' AND kind = 'attachment'", "2")
+    try inbox.wait(for: "SELECT count(*) FROM jobs WHERE state = 'leased' AND kind = 'attachment'", "2")
     usleep(500_000)  // until a stage has them, which the ledger does not tell
     let cancelled = try SluiceCommand.run(["cancel", "--name", "a", "--home", "home"], in: inbox.folder)
     #expect(cancelled.out == "1 attachment cancelled\n", "\(cancelled.err)")

@@ -260,19 +260,19 @@ import Testing
     ("UPDATE ledger SET holder = 9223372036854775806", "row-malformed", false),
     ("UPDATE deliveries SET status = 'pending', finished_at = NULL WHERE key = 1", "job-missing", true),
     (
-      "INSERT INTO jobs (key, lane, priority, state, due_at) VALUES (2, 1, 0, 'due', 0)",
+      "INSERT INTO jobs (kind, subject, lane, priority, state, due_at) VALUES ('attachment', 1, 1, 0, 'due', 0)",
       "job-of-ended", true
     ),
     (
-      "INSERT INTO jobs (key, lane, priority, state, due_at) VALUES (3, 1, 0, 'due', 0)",
+      "INSERT INTO jobs (kind, subject, lane, priority, state, due_at) VALUES ('delivery', 1, 1, 0, 'due', 0)",
       "job-malformed", false
     ),
     (
-      "INSERT INTO jobs (key, lane, priority, state, due_at, holder, token) VALUES (2, 1, 0, 'leased', 0, 9999999, 1)",
+      "INSERT INTO jobs (kind, subject, lane, priority, state, due_at, holder, token) VALUES ('attachment', 1, 1, 0, 'leased', 0, 9999999, 1)",
       "job-malformed", false
     ),
     (
-      "INSERT INTO jobs (key, lane, priority, state, due_at) VALUES (19999998, 1, 0, 'due', 0)",
+      "INSERT INTO jobs (kind, subject, lane, priority, state, due_at) VALUES ('attachment', 9999999, 1, 0, 'due', 0)",
       "job-malformed", false
     ),
     ("UPDATE names SET uses = uses + 1", "names-differ", true),

@@ -41,8 +41,8 @@ struct EndingTests {
     #expect(deliveries.allSatisfy { $0.status == .pending && $0.finishedAt == nil })
     #expect(deliveries[0].id == deliveries[1].id, "an event has one id for each recipient")
     #expect(Set(deliveries.map(\.id)).count == 2)
-    #expect(try desk.number("SELECT count(*) FROM queue WHERE kind = 'attachment'") == 0)
-    #expect(try desk.number("SELECT count(*) FROM queue WHERE kind = 'delivery'") == 4)
+    #expect(try desk.number("SELECT count(*) FROM jobs WHERE kind = 'attachment'") == 0)
+    #expect(try desk.number("SELECT count(*) FROM jobs WHERE kind = 'delivery'") == 4)
     #expect(try desk.ledger.path(ofCompleted: record.origin.id) == "documents/a")
     try desk.checkCounts()
   }
@@ -97,8 +97,8 @@ struct EndingTests {
     // Another program gives it a job.
     try desk.execute(
       """
-      INSERT INTO jobs (key, lane, priority, state, due_at)
-      SELECT key * 2, (SELECT key FROM lanes WHERE kind = 'attachments'), 0, 'due', 0 FROM attachments
+      INSERT INTO jobs (kind, subject, lane, priority, state, due_at)
+      SELECT 'attachment', key, (SELECT key FROM lanes WHERE kind = 'attachments'), 0, 'due', 0 FROM attachments
       """)
     let second = try desk.claimOne()
     let ending = Desk.completed(second) {
@@ -108,7 +108,7 @@ struct EndingTests {
     #expect(try desk.settle(second, ending) == .counted)
     #expect(try desk.number("SELECT count(*) FROM events") == 1)
     #expect(try desk.number("SELECT count(*) FROM names") == 1, "nor does it take another path")
-    #expect(try desk.number("SELECT count(*) FROM queue WHERE kind = 'attachment'") == 0)
+    #expect(try desk.number("SELECT count(*) FROM jobs WHERE kind = 'attachment'") == 0)
     try desk.checkCounts()
   }
 
@@ -119,8 +119,8 @@ struct EndingTests {
     }
     try desk.execute(
       """
-      INSERT INTO jobs (key, lane, priority, state, due_at)
-      SELECT key * 2, (SELECT key FROM lanes WHERE kind = 'attachments'), 0, 'due', 0 FROM attachments
+      INSERT INTO jobs (kind, subject, lane, priority, state, due_at)
+      SELECT 'attachment', key, (SELECT key FROM lanes WHERE kind = 'attachments'), 0, 'due', 0 FROM attachments
         WHERE file_name = 'a';
       UPDATE attachments SET status = 'queued', url = NULL, finished_at = NULL WHERE file_name = 'b';
       """)

@@ -176,13 +176,13 @@ struct RandomSequenceTests {
     for status in Status.allCases { #expect(try desk.count(status) == Int64(model.count(status))) }
     #expect(try desk.number("SELECT count(*) FROM events") == Int64(model.events))
     #expect(try desk.number("SELECT count(*) FROM deliveries") == Int64(model.events * 2))
-    let queued = "SELECT count(*) FROM queue WHERE kind = 'attachment'"
+    let queued = "SELECT count(*) FROM jobs WHERE kind = 'attachment'"
     #expect(try desk.number(queued) == Int64(model.count(.queued)))
     let leased = model.jobs.values.count { if case .leased = $0.state { true } else { false } }
     #expect(try desk.number(queued + " AND state = 'leased'") == Int64(leased))
     let lost = """
       SELECT count(*) FROM attachments a WHERE (status = 'queued') <>
-        EXISTS (SELECT 1 FROM queue WHERE kind = 'attachment' AND subject = a.key)
+        EXISTS (SELECT 1 FROM jobs WHERE kind = 'attachment' AND subject = a.key)
       """
     #expect(try desk.number(lost) == 0, "whatever is queued has a job, and nothing else")
   }

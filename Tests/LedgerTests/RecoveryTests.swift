@@ -128,9 +128,9 @@ struct RecoveryTests {
   @Test func aloneItsLossesGoOn() throws {
     try desk.takeIn(Desk.item("a"), Desk.item("b"))
     try lose(6)
-    #expect(try desk.number("SELECT losses FROM queue WHERE subject = 1") == 6)
+    #expect(try desk.number("SELECT losses FROM jobs WHERE subject = 1") == 6)
     #expect(
-      try desk.number("SELECT losses FROM queue WHERE subject = 2") == 3, "the other was in hand no more")
+      try desk.number("SELECT losses FROM jobs WHERE subject = 2") == 3, "the other was in hand no more")
   }
 
   @Test func anInnocentOneGetsThrough() throws {

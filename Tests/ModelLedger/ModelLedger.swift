@@ -53,10 +53,10 @@ package final class ModelLedger: Sendable {
   package var jobs: [(isOfAttachment: Bool, isScheduled: Bool, isAside: Bool)] {
     rows.withLock { rows in
       rows.jobs.values.map { job in
-        guard case .attachment(let key) = job.subject else {
+        guard job.key.kind == .attachment else {
           return (false, job.dueAt != nil, job.isWaiting)
         }
-        let transfer = rows.attachments[key]?.transfer.flatMap { rows.transfers[$0]?.job }
+        let transfer = rows.attachments[job.key.subject]?.transfer.flatMap { rows.transfers[$0]?.job }
         let isAside = job.isWaiting && transfer.flatMap { rows.jobs[$0] }?.isWaiting == true
         return (true, job.dueAt != nil, isAside)
       }

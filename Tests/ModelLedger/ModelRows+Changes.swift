@@ -79,7 +79,8 @@ extension ModelRows {
         addLinkedJob(key, transfer, priority: 0, attempts: attempts, &tally)
       } else {
         addJob(
-          .attachment(key), .attachments, priority: 0, attempts: attempts, sender: before.origin.senderId)
+          JobKey(.attachment, key), .attachments, priority: 0, attempts: attempts,
+          sender: before.origin.senderId)
       }
     attachments[key]?.job = job
     tally.changed.append(.attachment(key))
@@ -148,7 +149,7 @@ extension ModelRows {
         deliveries[key]?.reason = nil
         deliveries[key]?.finishedAt = nil
         // The channel is told that earlier tries may have taken effect.
-        let job = addJob(.delivery(key), .channel(channel), priority: 0, attempts: 1)
+        let job = addJob(JobKey(.delivery, key), .channel(channel), priority: 0, attempts: 1)
         deliveries[key]?.job = job
         tally.changed.append(.delivery(key))
       case .hasten(let key):

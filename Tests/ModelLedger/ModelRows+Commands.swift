@@ -184,7 +184,7 @@ extension ModelRows {
         host: nil, path: Array(link.name.utf8), size: item.sourceSize, modified: item.sourceModified,
         folderDevice: nil)
     }
-    let job: Int64
+    let job: JobKey
     if let link = item.link {
       let transfer = transfer(for: link, identity: transferIdentity)
       attachments[key]?.transfer = transfer
@@ -192,7 +192,7 @@ extension ModelRows {
       if item.messageId != nil { tally.shrunk.insert(item.conversationId) }
       job = addLinkedJob(key, transfer, priority: item.priority, &tally)
     } else {
-      job = addJob(.attachment(key), .attachments, priority: item.priority, sender: item.senderId)
+      job = addJob(JobKey(.attachment, key), .attachments, priority: item.priority, sender: item.senderId)
     }
     attachments[key]?.job = job
     (keysByIdentity[identity], keysById[id]) = (key, key)
@@ -234,7 +234,7 @@ extension ModelRows {
     return results[0]
   }
 
-  mutating func hasten(_ job: Int64, _ now: Int64) {
+  mutating func hasten(_ job: JobKey, _ now: Int64) {
     if let dueAt = jobs[job]?.dueAt { jobs[job]?.dueAt = min(dueAt, now) }
   }
 

@@ -93,7 +93,7 @@ extension ModelRows {
 
   /// Whether a job that is leased is to be alone.
   private func isSolitary(_ job: Job) -> Bool {
-    guard case .attachment = job.subject, job.losses >= Lease.lossesBeforeSolitude else { return false }
+    guard job.key.kind == .attachment, job.losses >= Lease.lossesBeforeSolitude else { return false }
     return !hasOpenChildren(job) && unfetched(job) == nil
   }
 
@@ -109,9 +109,9 @@ extension ModelRows {
       tally.touch(.downloads)
       return
     }
-    guard let work = work(job.subject) else { return }
+    guard let work = work(job.key) else { return }
     var cancellation = job.cancellation
-    if case .transfer = job.subject {
+    if job.key.kind == .transfer {
       // It goes out with its new link.
       jobs[job.key]?.cancellation = nil
       cancellation = nil
@@ -133,20 +133,18 @@ extension ModelRows {
   }
 
   /// Never `nil`: the job of what is deleted goes with it.
-  private func work(_ subject: Job.Subject) -> LeasedWork? {
-    switch subject {
-    case .attachment(let key):
-      return attachments[key].map {
-        .attachment(leased(key, $0, source($0)))
-      }
-    case .delivery(let key): return deliveries[key].map { .delivery($0.lease) }
-    case .transfer(let key): return leased(key)
+  private func work(_ job: JobKey) -> LeasedWork? {
+    let key = job.subject
+    switch job.kind {
+    case .attachment: return attachments[key].map { .attachment(leased(key, $0, source($0))) }
+    case .delivery: return deliveries[key].map { .delivery($0.lease) }
+    case .transfer: return leased(key)
     }
   }
 
   /// The transfer that an attachment is to wait for, before it is worked on.
   private func unfetched(_ job: Job) -> Int64? {
-    guard case .attachment(let key) = job.subject, job.cancellation == nil,
+    guard job.key.kind == .attachment, case let key = job.key.subject, job.cancellation == nil,
       attachments[key]?.kept == nil, let transfer = attachments[key]?.transfer,
       transfers[transfer]?.isFinished != true
     else { return nil }
@@ -226,7 +224,7 @@ extension ModelRows {
       record(steps, of: key, attempt, tally.now)
     case .released:
       giveBack(job.key)
-      if case .transfer(let key) = job.subject { leave(key, &tally) }
+      if job.key.kind == .transfer { leave(job.key.subject, &tally) }
     case .delivered(let key): endDelivery(key, .delivered, nil, &tally)
     case .deliveryAgain(let key, let after, let reason):
       schedule(job, tally.now + min(after, 1 << 50), tally.now)
@@ -297,7 +295,8 @@ extension ModelRows {
     let key = Self.next(deliveries.keys)
     // An attachment that was tried before may have told the same, before a ledger was restored.
     let job = addJob(
-      .delivery(key), .channel(channel), priority: ended.priority, attempts: ended.attempt > 1 ? 1 : 0,
+      JobKey(.delivery, key), .channel(channel), priority: ended.priority,
+      attempts: ended.attempt > 1 ? 1 : 0,
       sender: ended.origin.senderId)
     deliveries[key] = Delivery(
       lease: LeasedDelivery(

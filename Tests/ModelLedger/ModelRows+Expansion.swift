@@ -135,7 +135,7 @@ extension ModelRows {
     add(attachment, key)
     (keysByIdentity[identity], keysById[id]) = (key, key)
     let job = addJob(
-      .attachment(key), .attachments, priority: ended.priority, sender: parent.senderId)
+      JobKey(.attachment, key), .attachments, priority: ended.priority, sender: parent.senderId)
     attachments[key]?.job = job
     uploads[child.uploadId] = UploadRecord(
       id: child.uploadId, owner: parent.senderId, role: .service, length: child.sizeBytes, metadata: "",
@@ -244,7 +244,7 @@ extension ModelRows {
 
   /// It waits for its children, and was due meanwhile: a person wants it after all, or wants one of them again.
   func hasOpenChildren(_ job: Job) -> Bool {
-    guard case .attachment(let key) = job.subject, job.cancellation == nil,
+    guard job.key.kind == .attachment, case let key = job.key.subject, job.cancellation == nil,
       let expansion = attachments[key]?.expansion
     else { return false }
     return expansion.said != nil && expansion.open > 0

@@ -27,8 +27,8 @@ extension ModelRows {
   }
 
   func isWanted(_ job: Job, _ messages: Int) -> Bool {
-    guard case .transfer(let key) = job.subject else { return true }
-    return messages == 0 || isWanted(key, messages)
+    guard job.key.kind == .transfer else { return true }
+    return messages == 0 || isWanted(job.key.subject, messages)
   }
 
   /// What was put aside under another rule is looked at again.

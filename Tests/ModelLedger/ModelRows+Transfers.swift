@@ -19,16 +19,13 @@ extension ModelRows {
     var isRejected = false
     /// Of the last try.
     var reason: Reason?
-    var job: Int64?
+    var job: JobKey?
     /// Those that have its link.
     var attachments: Set<Int64> = []
 
     /// It has ended since its link was not taken any more.
     var isExpired: Bool { isFinished && fetched == nil && reason?.code == TransferRun.expired }
   }
-
-  /// The keys of jobs of transfers begin here.
-  static let transferJobs: Int64 = 1 << 61
 
   // MARK: Who waits
 
@@ -52,9 +49,9 @@ extension ModelRows {
   /// The job of an attachment with a link: it waits, unless the content is here already.
   mutating func addLinkedJob(
     _ attachment: Int64, _ transfer: Int64, priority: Int64, attempts: Int = 0, _ tally: inout ModelTally
-  ) -> Int64 {
+  ) -> JobKey {
     let job = addJob(
-      .attachment(attachment), .attachments, priority: priority, attempts: attempts,
+      JobKey(.attachment, attachment), .attachments, priority: priority, attempts: attempts,
       sender: attachments[attachment]?.origin.senderId)
     if let content = transfers[transfer]?.fetched {
       name(attachment, as: content)
@@ -91,7 +88,7 @@ extension ModelRows {
       jobs[job]?.priority = max(before, priority)
       jobs[job]?.isWaiting = false
     } else {
-      let job = addJob(.transfer(key), .downloads, priority: priority)
+      let job = addJob(JobKey(.transfer, key), .downloads, priority: priority)
       transfers[key]?.job = job
     }
   }
@@ -167,7 +164,7 @@ extension ModelRows {
     _ job: Job, transfer ending: Settlement.Ending, _ tally: inout ModelTally
   ) -> SettlementOutcome {
     // What became of an old link says nothing of the new one, unless all is here.
-    if case .transfer(let key) = job.subject, job.cancellation != nil {
+    if job.key.kind == .transfer, case let key = job.key.subject, job.cancellation != nil {
       if case .fetched = ending {
       } else {
         giveBack(job.key)
@@ -243,7 +240,7 @@ extension ModelRows {
     let chosen = (try? claim.choose(from: &queue, &turns)) ?? []
     self = queue.rows
     self.turns[holder] = turns
-    return chosen.compactMap { jobs[$0] }
+    return chosen.compactMap { jobs[JobKey(.transfer, $0)] }
   }
 
   func leased(_ key: Int64) -> LeasedWork? {

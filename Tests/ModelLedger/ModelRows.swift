@@ -46,7 +46,7 @@ struct ModelRows: Sendable {
     /// What its content was taken out of.
     var parent: Int64?
     var expansion: Expansion?
-    var job: Int64?
+    var job: JobKey?
     /// By number.
     var attempts: [Int: [AttemptRecord]] = [:]
     /// The types of its events, oldest first.
@@ -70,19 +70,12 @@ struct ModelRows: Sendable {
     var status = DeliveryStatus.pending
     var reason: Reason?
     var finishedAt: Int64?
-    var job: Int64?
+    var job: JobKey?
   }
 
   struct Job {
-    enum Subject {
-      case attachment(Int64)
-      case delivery(Int64)
-      case transfer(Int64)
-    }
-
-    var key: Int64
+    var key: JobKey
     var lane: LaneName
-    var subject: Subject
     var priority: Int64
     /// When it is due again; `nil`: it is due, or leased.
     var dueAt: Int64?
@@ -143,7 +136,7 @@ struct ModelRows: Sendable {
   var tokens: [(hash: [UInt8], token: AccessToken)] = []
   /// Of what was deleted.
   var deletedIdentities: [[UInt8]: String] = [:]
-  var jobs: [Int64: Job] = [:]
+  var jobs: [JobKey: Job] = [:]
   var names: [String: Name] = [:]
   var counts: [Status: (count: Int64, bytes: Int64)] = [:]
   /// The change with position 1 is the first.
@@ -180,12 +173,12 @@ struct ModelRows: Sendable {
       giveBack(key)
       if isLost { jobs[key]?.losses += 1 }
     }
-    for key in keys { if case .transfer(let key)? = jobs[key]?.subject { leave(key) } }
+    for key in keys where key.kind == .transfer { leave(key.subject) }
     return keys.count
   }
 
   /// The job is due again, and the attempt is not counted.
-  mutating func giveBack(_ key: Int64) {
+  mutating func giveBack(_ key: JobKey) {
     jobs[key]?.token = nil
     jobs[key]?.uncounted += 1
   }
@@ -255,16 +248,9 @@ struct ModelRows: Sendable {
   }
 
   mutating func addJob(
-    _ subject: Job.Subject, _ lane: LaneName, priority: Int64, attempts: Int = 0, sender: String? = nil
-  ) -> Int64 {
-    let key =
-      switch subject {
-      case .attachment(let key): key * 2
-      case .delivery(let key): key * 2 + 1
-      case .transfer(let key): key + Self.transferJobs
-      }
-    jobs[key] = Job(
-      key: key, lane: lane, subject: subject, priority: priority, attempts: attempts, uncounted: attempts)
+    _ key: JobKey, _ lane: LaneName, priority: Int64, attempts: Int = 0, sender: String? = nil
+  ) -> JobKey {
+    jobs[key] = Job(key: key, lane: lane, priority: priority, attempts: attempts, uncounted: attempts)
     if let sender, let hash = try? SHA256() { jobs[key]?.turn = TurnClaim.turn(of: sender, hash) }
     if lanes[lane] == nil { lanes[lane] = [] }
     return key

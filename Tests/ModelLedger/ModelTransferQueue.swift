@@ -14,7 +14,7 @@ struct ModelTransferQueue: TransferQueue {
     (self.rows, self.prefetch) = (rows, prefetch)
     due = rows.jobs.values.filter { $0.isDue && $0.lane == .downloads }.compactMap { job in
       rows.transfer(of: job).map {
-        DueTransfer(job: job.key, host: $0.host, sender: $0.sender, priority: job.priority)
+        DueTransfer(job: job.key.subject, host: $0.host, sender: $0.sender, priority: job.priority)
       }
     }
   }
@@ -40,9 +40,9 @@ struct ModelTransferQueue: TransferQueue {
       return jobs.filter { $0 > last ?? .min }.min()
     }
     for key in jobs.filter({ $0 < last ?? .max }).sorted(by: >) {
-      guard let job = rows.jobs[key] else { continue }
+      guard let job = rows.jobs[JobKey(.transfer, key)] else { continue }
       if rows.isWanted(job, prefetch) { return key }
-      rows.jobs[key]?.isWaiting = true
+      rows.jobs[JobKey(.transfer, key)]?.isWaiting = true
       due.removeAll { $0.job == key }
     }
     return nil
@@ -52,6 +52,6 @@ struct ModelTransferQueue: TransferQueue {
 extension ModelRows {
   /// `nil`: the job is another's.
   func transfer(of job: Job) -> Transfer? {
-    if case .transfer(let key) = job.subject { transfers[key] } else { nil }
+    job.key.kind == .transfer ? transfers[job.key.subject] : nil
   }
 }

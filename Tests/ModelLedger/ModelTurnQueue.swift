@@ -6,13 +6,13 @@ import Pipeline
 struct ModelTurnQueue: TurnQueue {
   private var due: [ModelRows.Job]
   /// The keys of those that were taken.
-  private(set) var taken: [Int64] = []
-  private var chosen: Set<Int64> = []
+  private(set) var taken: [JobKey] = []
+  private var chosen: Set<JobKey> = []
   /// The keys of those after which nothing more is to be taken.
-  private let last: Set<Int64>
+  private let last: Set<JobKey>
   private(set) var isOver = false
 
-  init(_ due: [ModelRows.Job], last: Set<Int64>) {
+  init(_ due: [ModelRows.Job], last: Set<JobKey>) {
     (self.due, self.last) = (due, last)
   }
 

@@ -20,7 +20,7 @@ final class Witness {
   /// When each coordinator may be taken for lost.
   private var until: [Int64: Int64] = [:]
   /// By job.
-  private var work: [Int64: Work] = [:]
+  private var work: [JobKey: Work] = [:]
   private var attempts: Set<String> = []
   /// How often attachments have ended, less how often they were queued again.
   private var ends: [String: Int] = [:]

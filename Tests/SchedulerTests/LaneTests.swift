@@ -116,7 +116,7 @@ struct LaneTests {
     /// Of the last exchange.
     private var exchanges: Int64 = 0
     let lanes: Lanes
-    var leases: [Int64: Lease] = [:]
+    var leases: [JobKey: Lease] = [:]
     var number = 0
     static let window = 4
     /// What one sender may have of it.

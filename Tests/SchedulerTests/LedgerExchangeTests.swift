@@ -44,7 +44,7 @@ struct LedgerExchangeTests {
   @Test mutating func settlementsGoInTheOrderInWhichTheLeasesEnded() {
     for time in 1...5 { settle(at: UInt64(time)) }
     let request = next(at: 100)
-    #expect(request?.settlements.map(\.job) == [1, 2, 3, 4, 5])
+    #expect(request?.settlements.map(\.job.subject) == [1, 2, 3, 4, 5])
   }
 
   @Test mutating func fewSettlementsGatherWhileManyAreInHand() {
@@ -80,9 +80,9 @@ struct LedgerExchangeTests {
     let second = next(at: 500, inHand: 1)
     #expect(second == nil && exchange.isUnderway && !exchange.isSettled)
     let sent = exchange.answered()
-    #expect(sent?.settlements.map(\.flight.lease.job) == [1])
+    #expect(sent?.settlements.map(\.flight.lease.job.subject) == [1])
     let third = next(at: 500, inHand: 1)
-    #expect(third?.settlements.map(\.job) == [2] && third?.commands.map(Self.lane) == [.attachments])
+    #expect(third?.settlements.map(\.job.subject) == [2] && third?.commands.map(Self.lane) == [.attachments])
   }
 
   @Test mutating func aBatchIsSentOnceWithItsTicket() {
@@ -162,13 +162,13 @@ struct LedgerExchangeTests {
     let early = request(at: 149, inHand: 1)
     #expect(early == nil && exchange.isUnderway)
     let again = next(at: 150, inHand: 1)
-    #expect(again?.number == 1 && again?.settlements.map(\.job) == [1], "what was sent, and nothing more")
+    #expect(again?.number == 1 && again?.settlements.map(\.job.subject) == [1], "what was sent, and nothing more")
     let twice = request(at: 10_000, inHand: 1)
     #expect(twice == nil, "it is under way")
     let sent = exchange.answered()
-    #expect(sent?.settlements.map(\.flight.lease.job) == [1] && exchange.nextTry == nil)
+    #expect(sent?.settlements.map(\.flight.lease.job.subject) == [1] && exchange.nextTry == nil)
     let second = next(at: 10_001, inHand: 1)
-    #expect(second?.number == 2 && second?.settlements.map(\.job) == [2])
+    #expect(second?.number == 2 && second?.settlements.map(\.job.subject) == [2])
   }
 
   @Test mutating func theWaitsGrowAndHaveABound() {
@@ -209,10 +209,10 @@ struct LedgerExchangeTests {
       Issue.record("its fate is not asked")
       return
     }
-    #expect(asked.number == 1 && asked.settlements.map(\.job) == [1])
+    #expect(asked.number == 1 && asked.settlements.map(\.job.subject) == [1])
     exchange.notDone()
     let again = next(at: 150)
-    #expect(again?.number == 1 && again?.settlements.map(\.job) == [1])
+    #expect(again?.number == 1 && again?.settlements.map(\.job.subject) == [1])
     let twice = request(at: 10_000)
     #expect(twice == nil)
   }

@@ -409,7 +409,7 @@ extension Flight {
 
   private convenience init(_ serial: UInt64, _ work: LeasedWork, _ lane: LaneName, isAlone: Bool) {
     let lease = Lease(
-      job: Int64(serial), token: Token(holder: 1, number: 1), attempt: 1, counted: 1,
+      job: JobKey(.attachment, Int64(serial)), token: Token(holder: 1, number: 1), attempt: 1, counted: 1,
       crashes: isAlone ? 1 : 0,
       priority: 0,
       work: work)

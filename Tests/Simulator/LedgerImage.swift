@@ -46,7 +46,7 @@ struct LedgerImage {
       SELECT a.id, file_name, status, reason_stage, reason_code, url, lower(hex(sha256)),
         (SELECT count(*) FROM deliveries d JOIN events e ON e.key = d.event_key WHERE e.attachment_key = a.key),
         (SELECT count(DISTINCT type) FROM events e WHERE e.attachment_key = a.key),
-        (SELECT attempts FROM queue WHERE kind = 'attachment' AND subject = a.key), kept,
+        (SELECT attempts FROM jobs WHERE kind = 'attachment' AND subject = a.key), kept,
         (SELECT p.id FROM attachments p WHERE p.key = a.parent), message_id, CAST(source AS TEXT), metadata
       FROM attachments a ORDER BY a.key
       """
@@ -73,9 +73,9 @@ struct LedgerImage {
     try connection.prepare(
       """
       SELECT kind = 'attachment', state = 'scheduled', state = 'waiting' AND (kind = 'transfer' OR EXISTS (
-        SELECT 1 FROM links l JOIN queue t ON t.kind = 'transfer' AND t.subject = l.transfer_key AND t.state = 'waiting'
+        SELECT 1 FROM links l JOIN jobs t ON t.kind = 'transfer' AND t.subject = l.transfer_key AND t.state = 'waiting'
         WHERE l.attachment_key = q.subject))
-      FROM queue q
+      FROM jobs q
       """
     ).rows {
       jobs.append(($0.integer(0) == 1, $0.integer(1) == 1, $0.integer(2) == 1))

@@ -25,7 +25,7 @@ final class Rules {
   /// The attempt of the last lease, and the highest that a stage has had, by attachment.
   private var leased: [String: Int] = [:]
   private var attempts: [String: Int] = [:]
-  private var idOfJob: [Int64: String] = [:]
+  private var idOfJob: [JobKey: String] = [:]
   private var connection: Connection?
   private var statements: [String: Statement] = [:]
   private struct DueJob: Hashable {
@@ -40,7 +40,7 @@ final class Rules {
   /// The first due job of each lane that is free, and since when it is.
   private var dueSince: [DueJob: Int] = [:]
   /// When each job may be claimed again, in milliseconds of the world, whatever its clocks say.
-  private var notBefore: [Int64: Int] = [:]
+  private var notBefore: [JobKey: Int] = [:]
   private var watchedAt = 0
   private var ledgerAwayAt = -10_000
   private var lifeBegan = 0
@@ -228,7 +228,7 @@ final class Rules {
   func sends(_ commands: [Command], ticket: UInt64) { deeds.sends(commands, ticket: ticket) }
 
   /// An attempt is taken back: nothing happened that counts.
-  private func released(_ job: Int64) {
+  private func released(_ job: JobKey) {
     guard let id = idOfJob[job] else { return }
     attempts[id] = min(attempts[id] ?? 0, (leased[id] ?? 1) - 1)
   }
@@ -255,9 +255,9 @@ final class Rules {
       try statement(
         """
         WITH open AS (
-          SELECT lane, key, due_at, host, row_number() OVER (PARTITION BY lane ORDER BY priority DESC, key) AS place FROM jobs
+          SELECT lane, subject, due_at, host, row_number() OVER (PARTITION BY lane ORDER BY priority DESC, subject) AS place FROM jobs
           WHERE state = 'due' OR state = 'scheduled' AND due_at <= ?1)
-        SELECT l.kind || l.name, open.key, due_at FROM open JOIN lanes l ON l.key = open.lane WHERE place = 1
+        SELECT l.kind || l.name, open.subject, due_at FROM open JOIN lanes l ON l.key = open.lane WHERE place = 1
           AND lane NOT IN (SELECT lane FROM pauses)
           AND (SELECT count(*) FROM jobs WHERE state = 'leased' AND lane = open.lane)
             -- One sender may have three quarters.

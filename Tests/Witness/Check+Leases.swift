@@ -57,12 +57,13 @@ extension Check {
       if let job = jobs[key] {
         if last.number > job.attempts {
           found(
-            .leaseWrong, "job \(job.key)",
+            .leaseWrong, "job of \(job.name)",
             "it has begun \(job.attempts) attempts, and \(last.number) is on record")
         }
         if job.state == "leased" && last.number == job.attempts {
           found(
-            .leaseWrong, "job \(job.key)", "attempt \(last.number) is on record, and its lease is still held")
+            .leaseWrong, "job of \(job.name)",
+            "attempt \(last.number) is on record, and its lease is still held")
         }
       }
     }
@@ -96,7 +97,7 @@ extension Check {
         }
         if let job = jobs[key], job.attempts < attempts || job.holder.map({ $0 < holder }) == true {
           found(
-            .leaseWrong, "job \(job.key)",
+            .leaseWrong, "job of \(job.name)",
             "it was at attempt \(attempts) of coordinator \(holder), and is at \(job.attempts) of \(job.holder ?? 0)"
           )
         }

@@ -40,11 +40,11 @@ extension Check {
         FROM deliveries WHERE (status = 'pending') <> (finished_at IS NULL)
           OR status NOT IN ('pending', 'delivered', 'dead')
       UNION ALL
-      SELECT 'job ' || key, 'it is ' || state || ' with token ' || quote(token) || ' and holder ' || quote(holder) FROM jobs
+      SELECT 'job of ' || kind || ' ' || subject, 'it is ' || state || ' with token ' || quote(token) || ' and holder ' || quote(holder) FROM jobs
         WHERE (state = 'leased') <> (token IS NOT NULL) OR (token IS NULL) <> (holder IS NULL)
           OR state NOT IN ('due', 'scheduled', 'leased', 'expanded')
       UNION ALL
-      SELECT 'job ' || key, 'it is for a ' || kind || ' that is not there' FROM queue
+      SELECT 'job of ' || kind || ' ' || subject, 'it is for what is not there' FROM jobs
         WHERE CASE kind WHEN 'attachment' THEN NOT EXISTS (SELECT 1 FROM attachments a WHERE a.key = subject)
           ELSE NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.key = subject) END
       """
@@ -87,15 +87,15 @@ extension Check {
     (
       .stateSecond,
       """
-      SELECT 'attachment ' || a.id, 'it is ' || a.status || ', and job ' || j.key || ' would bring it to another'
-      FROM queue j JOIN attachments a ON j.kind = 'attachment' AND a.key = j.subject WHERE a.status <> 'queued'
+      SELECT 'attachment ' || a.id, 'it is ' || a.status || ', and its job would bring it to another'
+      FROM jobs j JOIN attachments a ON j.kind = 'attachment' AND a.key = j.subject WHERE a.status <> 'queued'
       """
     ),
     (
       .deliveryDoubled,
       """
-      SELECT 'delivery ' || d.id, 'it is ' || d.status || ', and job ' || j.key || ' would deliver it again'
-      FROM queue j JOIN deliveries d ON j.kind = 'delivery' AND d.key = j.subject WHERE d.status <> 'pending'
+      SELECT 'delivery ' || d.id, 'it is ' || d.status || ', and its job would deliver it again'
+      FROM jobs j JOIN deliveries d ON j.kind = 'delivery' AND d.key = j.subject WHERE d.status <> 'pending'
       UNION ALL
       SELECT 'attachment ' || a.id, d.recipient || ' has ' || count(*) || ' deliveries of ' || e.type || ' on ' || d.channel
       FROM deliveries d JOIN events e ON e.key = d.event_key JOIN attachments a ON a.key = e.attachment_key
@@ -116,22 +116,22 @@ extension Check {
       .jobMissing,
       """
       SELECT 'attachment ' || id, 'it is queued, and has no job' FROM attachments a
-      WHERE status = 'queued' AND NOT EXISTS (SELECT 1 FROM queue WHERE kind = 'attachment' AND subject = a.key)
+      WHERE status = 'queued' AND NOT EXISTS (SELECT 1 FROM jobs WHERE kind = 'attachment' AND subject = a.key)
       UNION ALL
       SELECT 'delivery ' || id, 'it is pending, and has no job' FROM deliveries d
-      WHERE status = 'pending' AND NOT EXISTS (SELECT 1 FROM queue WHERE kind = 'delivery' AND subject = d.key)
+      WHERE status = 'pending' AND NOT EXISTS (SELECT 1 FROM jobs WHERE kind = 'delivery' AND subject = d.key)
       """
     ),
     (
       .leaseWrong,
       """
-      SELECT 'job ' || j.key, 'coordinator ' || j.holder || ' has it, and ' || l.holder || ' was the last'
+      SELECT 'job of ' || j.kind || ' ' || j.subject, 'coordinator ' || j.holder || ' has it, and ' || l.holder || ' was the last'
       FROM jobs j, ledger l WHERE j.holder > l.holder
       UNION ALL
-      SELECT 'job ' || key, 'of ' || attempts || ' attempts ' || uncounted || ' do not count' FROM jobs
+      SELECT 'job of ' || kind || ' ' || subject, 'of ' || attempts || ' attempts ' || uncounted || ' do not count' FROM jobs
       WHERE attempts < 0 OR uncounted NOT BETWEEN 0 AND attempts OR crashes < 0
       UNION ALL
-      SELECT 'job ' || min(key), count(*) || ' jobs are for ' || kind || ' ' || subject FROM queue
+      SELECT 'job of ' || kind || ' ' || subject, count(*) || ' jobs are for it' FROM jobs
       GROUP BY kind, subject HAVING count(*) > 1
       """
     ),
@@ -141,7 +141,7 @@ extension Check {
     (
       .jobLeft,
       """
-      SELECT 'job ' || j.key, 'it is ' || state || ' in the lane ' || l.kind || ' ' || l.name || ', after ' || attempts
+      SELECT 'job of ' || j.kind || ' ' || j.subject, 'it is ' || state || ' in the lane ' || l.kind || ' ' || l.name || ', after ' || attempts
         || ' attempts'
       FROM jobs j JOIN lanes l ON l.key = j.lane
       """

@@ -27,7 +27,8 @@ struct Ledger {
   }
 
   struct Job {
-    var key: Int64
+    /// What it is for.
+    var name: String
     var attachment, delivery: Int64?
     var state: String
     var token, holder: Int64?
@@ -83,13 +84,13 @@ struct Ledger {
     var jobs: [Job] = []
     try connection.prepare(
       """
-      SELECT key, CASE kind WHEN 'attachment' THEN subject END, CASE kind WHEN 'delivery' THEN subject END, state, token, holder,
-        attempts FROM queue
+      SELECT kind || ' ' || subject, CASE kind WHEN 'attachment' THEN subject END, CASE kind WHEN 'delivery' THEN subject END, state, token, holder,
+        attempts FROM jobs
       """
     ).rows {
       jobs.append(
         Job(
-          key: $0.integer(0), attachment: $0.optionalInteger(1), delivery: $0.optionalInteger(2),
+          name: $0.text(0), attachment: $0.optionalInteger(1), delivery: $0.optionalInteger(2),
           state: $0.text(3),
           token: $0.optionalInteger(4), holder: $0.optionalInteger(5), attempts: $0.integer(6)))
     }

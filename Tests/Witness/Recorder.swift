@@ -91,7 +91,7 @@ final class Recorder {
     guard let home, let ledger = try? Ledger(home + "/sluice.db") else { return nil }
     let jobs: [[String: Any]] = ledger.jobs.filter { $0.state == "leased" }.map { job in
       var entry: [String: Any] = [
-        "job": job.key, "token": job.token ?? 0, "holder": job.holder ?? 0, "attempts": job.attempts,
+        "job": job.name, "token": job.token ?? 0, "holder": job.holder ?? 0, "attempts": job.attempts,
       ]
       entry["attachment"] = job.attachment
       return entry

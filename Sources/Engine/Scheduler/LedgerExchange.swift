@@ -47,7 +47,7 @@ struct LedgerExchange {
   private var settlements: [PendingSettlement] = []
   private var commands: [Command] = []
   /// The last of each transfer that is not on record, by job.
-  private var checkpoints: [Int64: TransferCheckpoint] = [:]
+  private var checkpoints: [JobKey: TransferCheckpoint] = [:]
   private var batches: [Intake.Batch] = []
   private var underway: Sent?
   /// What is under way. It is kept until it is answered, since it may have to be sent again.

@@ -56,7 +56,7 @@ public final class Scheduler {
   /// Time that stages have spent on the contents of each tree, by the key of its root, in microseconds. Attachments in hand count.
   var treeTimes: [Int64: Int64] = [:]
   /// By job.
-  var awaitedSources: [Int64: AwaitedSource] = [:]
+  var awaitedSources: [JobKey: AwaitedSource] = [:]
   /// Places that are out of reach, each told once.
   var toldPlaces: Set<String> = []
 

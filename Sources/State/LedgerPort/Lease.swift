@@ -14,9 +14,28 @@ public struct Token: Sendable, Hashable {
   }
 }
 
+/// What a job is for: nothing has two.
+public struct JobKey: Sendable, Hashable, Comparable, CustomStringConvertible {
+  public enum Kind: String, Sendable {
+    case attachment, delivery, transfer
+  }
+
+  public var kind: Kind
+  /// The key of the attachment, the delivery or the transfer.
+  public var subject: Int64
+
+  public init(_ kind: Kind, _ subject: Int64) { (self.kind, self.subject) = (kind, subject) }
+
+  public static func < (one: Self, other: Self) -> Bool {
+    one.kind == other.kind ? one.subject < other.subject : one.kind.rawValue < other.kind.rawValue
+  }
+
+  public var description: String { "\(kind.rawValue) \(subject)" }
+}
+
 /// The right to work on a job, with its fencing token.
 public struct Lease: Sendable {
-  public var job: Int64
+  public var job: JobKey
   public var token: Token
   /// The number of this attempt, from 1. Earlier attempts may have taken effect.
   public var attempt: Int
@@ -34,7 +53,7 @@ public struct Lease: Sendable {
   public var work: LeasedWork
 
   public init(
-    job: Int64, token: Token, attempt: Int, counted: Int, crashes: Int = 0, losses: Int = 0,
+    job: JobKey, token: Token, attempt: Int, counted: Int, crashes: Int = 0, losses: Int = 0,
     priority: Int64 = 0, turn: Int64 = 0, cancellation: String? = nil, work: LeasedWork
   ) {
     self.job = job
@@ -155,7 +174,7 @@ public struct LeasedDelivery: Sendable {
 
 /// The result of a lease.
 public struct Settlement: Sendable {
-  public var job: Int64
+  public var job: JobKey
   public var token: Token
   public var ending: Ending
 

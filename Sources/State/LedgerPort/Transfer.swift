@@ -73,7 +73,7 @@ public enum Fetched: Sendable, Hashable {
 /// What a coordinator tells of a transfer under way.
 public struct TransferCheckpoint: Sendable {
   public var key: Int64
-  public var job: Int64
+  public var job: JobKey
   public var token: Token
   public var state: TransferState
 

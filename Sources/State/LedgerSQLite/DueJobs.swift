@@ -7,21 +7,21 @@ import SQLite
 struct DueJobs: TurnQueue {
   let ledger: SQLiteLedger
   let lane: Int64
-  /// Reads jobs: of a lane (?1), a priority (?2) and a sender (?3), whose keys are greater (?4), up to a number (?5).
+  /// Reads jobs: of a lane (?1), a priority (?2) and a sender (?3), whose subjects are greater (?4), up to a number (?5).
   let jobs: SQLText
-  /// Is given each row with the column in which the job's key is. False: nothing more is to be taken.
+  /// Is given each row with the column in which the job's subject is. False: nothing more is to be taken.
   let take: (borrowing Row) throws -> Bool
-  /// The column of the job's key.
-  let key: Int32
+  /// The column of the job's subject.
+  let subject: Int32
   private(set) var isOver = false
   /// The last that was taken, by sender, of the priority that is looked at.
   private var last: (priority: Int64, keys: [Int64: Int64]) = (.min, [:])
 
   init(
-    ledger: SQLiteLedger, lane: Int64, jobs: SQLText, key: Int32,
+    ledger: SQLiteLedger, lane: Int64, jobs: SQLText, subject: Int32,
     take: @escaping (borrowing Row) throws -> Bool
   ) {
-    (self.ledger, self.lane, self.jobs, self.key, self.take) = (ledger, lane, jobs, key, take)
+    (self.ledger, self.lane, self.jobs, self.subject, self.take) = (ledger, lane, jobs, subject, take)
   }
 
   func priority(below last: Int64?) throws -> Int64? {
@@ -41,7 +41,7 @@ struct DueJobs: TurnQueue {
     ) { row in
       if isOver { return }
       taken += 1
-      latest = row.integer(key)
+      latest = row.integer(subject)
       isOver = try !take(row)
     }
     last.keys[sender] = latest

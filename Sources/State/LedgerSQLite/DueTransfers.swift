@@ -54,7 +54,7 @@ struct DueTransfers: TransferQueue {
       return try number(SQL.nextOldest, sender, priority, host, last ?? .min)
     }
     while left > 0, let job = try number(SQL.nextNewest, sender, priority, host, last ?? .max) {
-      if try ledger.isWanted(job &- Schema.transferJobs) { return job }
+      if try ledger.isWanted(job) { return job }
       left -= 1
       try ledger.statement(SQL.putAside).run(.integer(job))
     }

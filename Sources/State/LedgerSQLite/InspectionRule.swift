@@ -57,25 +57,26 @@ struct InspectionRule {
       code: "job-missing",
       sql: """
         SELECT 'attachment ' || id, 'it is queued, and no job is there to work on it' FROM attachments a
-        WHERE status = 'queued' AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.key = a.key * 2)
+        WHERE status = 'queued' AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.kind = 'attachment' AND j.subject = a.key)
         """, remedy: mend),
     InspectionRule(
       code: "job-missing",
       sql: """
         SELECT 'delivery ' || id, 'it is pending, and no job is there to deliver it' FROM deliveries d
-        WHERE status = 'pending' AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.key = d.key * 2 + 1)
+        WHERE status = 'pending' AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.kind = 'delivery' AND j.subject = d.key)
         UNION ALL
         SELECT 'transfer ' || l.transfer_key, 'attachments wait for it, and no job is there to fetch it'
-        FROM jobs w JOIN links l ON w.key = l.attachment_key * 2
-        WHERE w.state = 'waiting' AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.key = l.transfer_key + \(Schema.transferJobs))
+        FROM jobs w JOIN links l ON w.kind = 'attachment' AND w.subject = l.attachment_key
+        WHERE w.state = 'waiting'
+          AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.kind = 'transfer' AND j.subject = l.transfer_key)
         UNION ALL
-        SELECT 'attachment ' || w.key / 2, 'it waits for a transfer, and none is its own' FROM jobs w
-        WHERE w.state = 'waiting' AND w.key < \(Schema.transferJobs)
-          AND NOT EXISTS (SELECT 1 FROM links l WHERE w.key = l.attachment_key * 2)
+        SELECT 'attachment ' || w.subject, 'it waits for a transfer, and none is its own' FROM jobs w
+        WHERE w.state = 'waiting' AND w.kind = 'attachment'
+          AND NOT EXISTS (SELECT 1 FROM links l WHERE l.attachment_key = w.subject)
         UNION ALL
-        SELECT 'attachment ' || w.key / 2, 'it waits for its children, and all have ended' FROM jobs w
+        SELECT 'attachment ' || w.subject, 'it waits for its children, and all have ended' FROM jobs w
         WHERE w.state = 'expanded'
-          AND NOT EXISTS (SELECT 1 FROM expansions e WHERE w.key = e.attachment_key * 2 AND e.waits = 1 AND e.open > 0)
+          AND NOT EXISTS (SELECT 1 FROM expansions e WHERE e.attachment_key = w.subject AND e.waits = 1 AND e.open > 0)
         UNION ALL
         SELECT 'attachment ' || a.id, 'it waits for ' || e.open || ' of its children, and others have not ended'
         FROM expansions e JOIN attachments a ON a.key = e.attachment_key WHERE e.waits = 1
@@ -84,36 +85,36 @@ struct InspectionRule {
     InspectionRule(
       code: "job-of-ended",
       sql: """
-        SELECT 'attachment ' || a.id, 'it is ' || a.status || ', and job ' || j.key || ' would work on it again'
-        FROM queue j JOIN attachments a ON j.kind = 'attachment' AND a.key = j.subject WHERE a.status <> 'queued'
+        SELECT 'attachment ' || a.id, 'it is ' || a.status || ', and its job would work on it again'
+        FROM jobs j JOIN attachments a ON j.kind = 'attachment' AND a.key = j.subject WHERE a.status <> 'queued'
         UNION ALL
-        SELECT 'delivery ' || d.id, 'it is ' || d.status || ', and job ' || j.key || ' would deliver it again'
-        FROM queue j JOIN deliveries d ON j.kind = 'delivery' AND d.key = j.subject WHERE d.status <> 'pending'
+        SELECT 'delivery ' || d.id, 'it is ' || d.status || ', and its job would deliver it again'
+        FROM jobs j JOIN deliveries d ON j.kind = 'delivery' AND d.key = j.subject WHERE d.status <> 'pending'
         UNION ALL
-        SELECT 'transfer ' || t.key, 'it has ended, and job ' || j.key || ' would fetch it again'
-        FROM queue j JOIN transfers t ON j.kind = 'transfer' AND t.key = j.subject WHERE t.finished_at IS NOT NULL
+        SELECT 'transfer ' || t.key, 'it has ended, and its job would fetch it again'
+        FROM jobs j JOIN transfers t ON j.kind = 'transfer' AND t.key = j.subject WHERE t.finished_at IS NOT NULL
         """, remedy: mend),
     InspectionRule(
       code: "job-malformed",
       sql: """
-        SELECT 'job ' || j.key, 'its numbers are ahead of the ledger''s, or make no sense'
+        SELECT 'job of ' || j.kind || ' ' || j.subject, 'its numbers are ahead of the ledger''s, or make no sense'
         FROM jobs j, ledger l
         WHERE j.holder > l.holder OR j.attempts < 0 OR j.uncounted NOT BETWEEN 0 AND j.attempts OR j.crashes < 0 OR j.losses < 0
         UNION ALL
-        SELECT 'job ' || key, 'it waits until a time that makes no sense; `sluice retry` of its lane makes it due'
+        SELECT 'job of ' || kind || ' ' || subject, 'it waits until a time that makes no sense; `sluice retry` of its lane makes it due'
         FROM jobs WHERE state = 'scheduled' AND (due_at < 0 OR due_at > 253402300799000)
         UNION ALL
-        SELECT 'job ' || j.key, 'it is leased under number ' || j.token || ' of coordinator ' || j.holder || ', which is at '
+        SELECT 'job of ' || j.kind || ' ' || j.subject, 'it is leased under number ' || j.token || ' of coordinator ' || j.holder || ', which is at '
           || c.number
         FROM jobs j JOIN coordinators c ON c.id = j.holder WHERE j.token > c.number
         UNION ALL
-        SELECT 'job ' || j.key, 'it is for ' || j.kind || ' ' || j.subject || ', which is not there'
-        FROM queue j WHERE CASE j.kind WHEN 'attachment' THEN NOT EXISTS (SELECT 1 FROM attachments WHERE key = j.subject)
+        SELECT 'job of ' || j.kind || ' ' || j.subject, 'it is for ' || j.kind || ' ' || j.subject || ', which is not there'
+        FROM jobs j WHERE CASE j.kind WHEN 'attachment' THEN NOT EXISTS (SELECT 1 FROM attachments WHERE key = j.subject)
           WHEN 'transfer' THEN NOT EXISTS (SELECT 1 FROM transfers WHERE key = j.subject)
           ELSE NOT EXISTS (SELECT 1 FROM deliveries WHERE key = j.subject) END
         UNION ALL
-        SELECT 'job ' || j.key, 'it lies in the lane ' || l.kind || ':' || l.name
-        FROM queue j JOIN lanes l ON l.key = j.lane LEFT JOIN deliveries d ON j.kind = 'delivery' AND d.key = j.subject
+        SELECT 'job of ' || j.kind || ' ' || j.subject, 'it lies in the lane ' || l.kind || ':' || l.name
+        FROM jobs j JOIN lanes l ON l.key = j.lane LEFT JOIN deliveries d ON j.kind = 'delivery' AND d.key = j.subject
         WHERE CASE j.kind WHEN 'attachment' THEN l.kind <> 'attachments' WHEN 'transfer' THEN l.kind <> 'downloads' ELSE l.kind <> 'channel' OR l.name <> d.channel END
         """, remedy: restore),
     InspectionRule(

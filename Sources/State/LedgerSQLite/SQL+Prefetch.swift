@@ -28,7 +28,7 @@ extension SQL {
   /// The messages of the attachments that wait for a transfer.
   static let messagesOfTransfer: StaticString = """
     SELECT a.conversation_id, a.message_id, a.own_message
-    FROM links l JOIN jobs w ON w.key = l.attachment_key * 2 AND w.state = 'waiting' JOIN attachments a ON a.key = l.attachment_key
+    FROM links l JOIN jobs w ON w.kind = 'attachment' AND w.subject = l.attachment_key AND w.state = 'waiting' JOIN attachments a ON a.key = l.attachment_key
     WHERE l.transfer_key = ?1 LIMIT ?2
     """
 
@@ -36,32 +36,33 @@ extension SQL {
 
   /// The newest first.
   static let nextNewest: StaticString = """
-    SELECT key FROM jobs
-    WHERE in_turn = 1 AND state = 'due' AND lane = ?1 AND sender = ?2 AND priority = ?3 AND host = ?4 AND key < ?5
-    ORDER BY key DESC LIMIT 1
+    SELECT subject FROM jobs
+    WHERE in_turn = 1 AND state = 'due' AND lane = ?1 AND sender = ?2 AND priority = ?3 AND host = ?4 AND kind = 'transfer'
+      AND subject < ?5
+    ORDER BY subject DESC LIMIT 1
     """
 
   // MARK: What is not
 
   static let putAside: StaticString =
-    "UPDATE jobs SET state = 'waiting', in_turn = NULL WHERE key = ?1 AND state = 'due'"
+    "UPDATE jobs SET state = 'waiting', in_turn = NULL WHERE kind = 'transfer' AND subject = ?1 AND state = 'due'"
 
   static let takeUp = SQLText(
-    "UPDATE jobs SET state = 'due', in_turn = 1 WHERE key = ?1 + \(Schema.transferJobs) AND state = 'waiting'"
+    "UPDATE jobs SET state = 'due', in_turn = 1 WHERE kind = 'transfer' AND subject = ?1 AND state = 'waiting'"
   )
 
   static let asideBefore = SQLText(
     """
-    SELECT key - \(Schema.transferJobs) FROM jobs WHERE state = 'waiting' AND key >= \(Schema.transferJobs) AND key < ?1
-    ORDER BY key DESC LIMIT ?2
+    SELECT subject FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND kind = 'transfer' AND subject < ?1
+    ORDER BY subject DESC LIMIT ?2
     """)
 
   static let notPrefetched = SQLText(
-    "SELECT count(*) FROM jobs WHERE state = 'waiting' AND key >= \(Schema.transferJobs)")
+    "SELECT count(*) FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND kind = 'transfer'")
 
   static let waitingAttachments = SQLText(
     """
-    SELECT (SELECT count(*) FROM jobs WHERE state = 'waiting' AND key < \(Schema.transferJobs))
-      + (SELECT count(*) FROM jobs WHERE state = 'expanded')
+    SELECT (SELECT count(*) FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND kind = 'attachment')
+      + (SELECT count(*) FROM jobs INDEXED BY jobs_expanded WHERE state = 'expanded')
     """)
 }

@@ -17,11 +17,10 @@ extension SQL {
   /// Of attachments and deliveries that have ended: they would be worked on, and told, again.
   static let removeJobsOfEnded = SQLText(
     """
-    DELETE FROM jobs WHERE CASE
-      WHEN key >= \(Schema.transferJobs) THEN EXISTS (
-        SELECT 1 FROM transfers t WHERE t.key = jobs.key - \(Schema.transferJobs) AND t.finished_at IS NOT NULL)
-      WHEN key & 1 THEN EXISTS (SELECT 1 FROM deliveries d WHERE d.key = jobs.key >> 1 AND d.status <> 'pending')
-      ELSE EXISTS (SELECT 1 FROM attachments a WHERE a.key = jobs.key >> 1 AND a.status <> 'queued') END
+    DELETE FROM jobs WHERE CASE kind
+      WHEN 'transfer' THEN EXISTS (SELECT 1 FROM transfers t WHERE t.key = subject AND t.finished_at IS NOT NULL)
+      WHEN 'delivery' THEN EXISTS (SELECT 1 FROM deliveries d WHERE d.key = subject AND d.status <> 'pending')
+      ELSE EXISTS (SELECT 1 FROM attachments a WHERE a.key = subject AND a.status <> 'queued') END
     """)
 
   /// What content a kept object has, its name alone tells.
@@ -45,23 +44,23 @@ extension SQL {
 
   /// Counts an earlier attempt, so that what was told before is not told again.
   static let addMissingAttachmentJobs: StaticString = """
-    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted)
-    SELECT key * 2, ?2, 0, CASE WHEN EXISTS (SELECT 1 FROM expansions e WHERE e.attachment_key = a.key AND e.open > 0) THEN 'expanded'
+    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, attempts, uncounted)
+    SELECT 'attachment', key, ?2, 0, CASE WHEN EXISTS (SELECT 1 FROM expansions e WHERE e.attachment_key = a.key AND e.open > 0) THEN 'expanded'
       WHEN isFetching THEN 'waiting' ELSE 'due' END, ?1, number, number FROM (
       SELECT key, status, EXISTS (SELECT 1 FROM links l JOIN transfers t ON t.key = l.transfer_key
         WHERE l.attachment_key = attachments.key AND t.sha256 IS NULL) AS isFetching, coalesce((SELECT max(number) FROM attempts WHERE attachment_key = key), 1) AS number
       FROM attachments) a
-    WHERE status = 'queued' AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.key = a.key * 2)
+    WHERE status = 'queued' AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.kind = 'attachment' AND j.subject = a.key)
     """
 
   /// Waits for a transfer that is none of its own.
   static let releaseStrayWaiting = SQLText(
     """
-    UPDATE jobs SET state = 'due' WHERE state = 'waiting' AND key < \(Schema.transferJobs)
-      AND NOT EXISTS (SELECT 1 FROM links l WHERE jobs.key = l.attachment_key * 2)
+    UPDATE jobs INDEXED BY jobs_waiting SET state = 'due' WHERE state = 'waiting' AND kind = 'attachment'
+      AND NOT EXISTS (SELECT 1 FROM links l WHERE l.attachment_key = subject)
     """)
 
-  static let hasJob: StaticString = "SELECT 1 FROM jobs WHERE key = ?1 * 2"
+  static let hasJob: StaticString = "SELECT 1 FROM jobs WHERE kind = 'attachment' AND subject = ?1"
 
   /// How many of those that one waits for have not ended.
   static let recountChildren: StaticString = """
@@ -71,15 +70,15 @@ extension SQL {
 
   static let releaseStrayExpanded: StaticString = """
     UPDATE jobs SET state = 'due' WHERE state = 'expanded'
-      AND NOT EXISTS (SELECT 1 FROM expansions e WHERE jobs.key = e.attachment_key * 2 AND e.waits = 1 AND e.open > 0)
+      AND NOT EXISTS (SELECT 1 FROM expansions e WHERE e.attachment_key = subject AND e.waits = 1 AND e.open > 0)
     """
 
   static let addMissingTransferJobs = SQLText(
     """
-    INSERT INTO jobs (key, lane, priority, state, due_at, host, sender, in_turn)
-    SELECT DISTINCT l.transfer_key + \(Schema.transferJobs), ?2, 0, 'due', ?1, t.host, t.sender, 1
-    FROM jobs w JOIN links l ON w.key = l.attachment_key * 2 JOIN transfers t ON t.key = l.transfer_key WHERE w.state = 'waiting'
-      AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.key = l.transfer_key + \(Schema.transferJobs))
+    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, host, sender, in_turn)
+    SELECT DISTINCT 'transfer', l.transfer_key, ?2, 0, 'due', ?1, t.host, t.sender, 1
+    FROM jobs w JOIN links l ON w.kind = 'attachment' AND w.subject = l.attachment_key JOIN transfers t ON t.key = l.transfer_key WHERE w.state = 'waiting'
+      AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.kind = 'transfer' AND j.subject = l.transfer_key)
     """)
 
   static let channelsWithoutLane: StaticString =
@@ -87,10 +86,10 @@ extension SQL {
 
   /// Counts an earlier attempt, so that the next one checks whether a delivery already took effect.
   static let addMissingDeliveryJobs: StaticString = """
-    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted)
-    SELECT d.key * 2 + 1, l.key, 0, 'due', ?1, 1, 1 FROM deliveries d
+    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, attempts, uncounted)
+    SELECT 'delivery', d.key, l.key, 0, 'due', ?1, 1, 1 FROM deliveries d
       JOIN lanes l ON l.kind = 'channel' AND l.name = d.channel AND l.host = ''
-    WHERE d.status = 'pending' AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.key = d.key * 2 + 1)
+    WHERE d.status = 'pending' AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.kind = 'delivery' AND j.subject = d.key)
     """
 
   /// For a copy: each job may have been started since the copy was made, and no attachment is to be blamed for the coordinator's

@@ -1,7 +1,7 @@
 import LedgerPort
 import Pipeline
 
-/// The statements about downloads. The key of a transfer's job is its own and 2^61.
+/// The statements about downloads.
 extension SQL {
   static let transferWithIdentity: StaticString = "SELECT key FROM transfers WHERE identity = ?1"
 
@@ -20,8 +20,8 @@ extension SQL {
   static let isFetched: StaticString = "SELECT sha256 IS NOT NULL, file_name FROM transfers WHERE key = ?1"
 
   static let addLinkedJob: StaticString = """
-    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted, turn)
-    VALUES (?1 * 2, ?2, ?3, ?4, ?5, ?6, ?6, ?7)
+    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, attempts, uncounted, turn)
+    VALUES ('attachment', ?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7)
     """
 
   /// One that is to be fetched has neither come nor failed.
@@ -33,8 +33,8 @@ extension SQL {
 
   static let addTransferJob = SQLText(
     """
-    INSERT INTO jobs (key, lane, priority, state, due_at, host, sender, in_turn)
-    SELECT ?1 + \(Schema.transferJobs), ?2, ?3, 'due', ?4, host, sender, 1 FROM transfers WHERE key = ?1
+    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, host, sender, in_turn)
+    SELECT 'transfer', key, ?2, ?3, 'due', ?4, host, sender, 1 FROM transfers WHERE key = ?1
     ON CONFLICT DO UPDATE SET priority = max(priority, excluded.priority),
       state = CASE state WHEN 'waiting' THEN 'due' ELSE state END, in_turn = CASE state WHEN 'waiting' THEN 1 ELSE in_turn END
     """)
@@ -46,10 +46,10 @@ extension SQL {
   /// whether its link has expired.
   static let needsOfTransfer = SQLText(
     """
-    SELECT count(*), count(j.key) FILTER (WHERE j.state = 'waiting'), count(j.key) FILTER (WHERE j.state <> 'waiting'),
-      EXISTS (SELECT 1 FROM jobs WHERE key = ?1 + \(Schema.transferJobs) AND state = 'leased'),
+    SELECT count(*), count(j.subject) FILTER (WHERE j.state = 'waiting'), count(j.subject) FILTER (WHERE j.state <> 'waiting'),
+      EXISTS (SELECT 1 FROM jobs WHERE kind = 'transfer' AND subject = ?1 AND state = 'leased'),
       EXISTS (SELECT 1 FROM transfers t WHERE key = ?1 AND \(isExpired))
-    FROM links l LEFT JOIN jobs j ON j.key = l.attachment_key * 2 WHERE l.transfer_key = ?1
+    FROM links l LEFT JOIN jobs j ON j.kind = 'attachment' AND j.subject = l.attachment_key WHERE l.transfer_key = ?1
     """)
 
   /// Its file goes.
@@ -60,7 +60,7 @@ extension SQL {
 
   static let wakeWaiting: StaticString = """
     UPDATE jobs SET state = 'due', due_at = ?2
-    WHERE state = 'waiting' AND key IN (SELECT attachment_key * 2 FROM links WHERE transfer_key = ?1)
+    WHERE state = 'waiting' AND kind = 'attachment' AND subject IN (SELECT attachment_key FROM links WHERE transfer_key = ?1)
     """
 
   static let endFetched: StaticString = """
@@ -73,7 +73,7 @@ extension SQL {
   static let nameWaiting = SQLText(
     """
     UPDATE attachments SET file_name = ?2 WHERE file_name = '\(IntakeItem.unnamed)'
-      AND key IN (SELECT l.attachment_key FROM links l JOIN jobs j ON j.key = l.attachment_key * 2 AND j.state = 'waiting'
+      AND key IN (SELECT l.attachment_key FROM links l JOIN jobs j ON j.kind = 'attachment' AND j.subject = l.attachment_key AND j.state = 'waiting'
         WHERE l.transfer_key = ?1)
     """)
 
@@ -97,24 +97,29 @@ extension SQL {
   static let waitAgain: StaticString = """
     UPDATE jobs SET state = CASE WHEN cancelled IS NULL THEN 'waiting' ELSE 'due' END, holder = NULL, token = NULL,
       uncounted = uncounted + 1
-    WHERE key = ?1 AND holder = ?2 AND token = ?3
+    WHERE kind = ?1 AND subject = ?2 AND holder = ?3 AND token = ?4
     """
 
-  static let waitForTransfer: StaticString = "UPDATE jobs SET state = 'waiting' WHERE key = ?1 * 2"
+  static let waitForTransfer: StaticString =
+    "UPDATE jobs SET state = 'waiting' WHERE kind = 'attachment' AND subject = ?1"
 
-  static let queuedJob: StaticString = "SELECT state, priority FROM jobs WHERE key = ?1 * 2"
+  static let queuedJob: StaticString =
+    "SELECT state, priority FROM jobs WHERE kind = 'attachment' AND subject = ?1"
 
-  static let priorityOf: StaticString = "SELECT priority FROM jobs WHERE key = ?1 * 2"
+  static let priorityOf: StaticString = "SELECT priority FROM jobs WHERE kind = 'attachment' AND subject = ?1"
 
   /// Those that a coordinator (?1) has in hand (?2 is 1), or that others have (0).
   static let transfersInHand = SQLText(
     """
-    SELECT key - \(Schema.transferJobs) FROM jobs
-    WHERE state = 'leased' AND key >= \(Schema.transferJobs) AND (holder = ?1) = ?2
+    SELECT subject FROM jobs
+    WHERE state = 'leased' AND kind = 'transfer' AND (holder = ?1) = ?2
     """)
 
   static let isHeld: StaticString =
-    "SELECT EXISTS (SELECT 1 FROM jobs WHERE key = ?1 AND holder = ?2 AND token = ?3 AND cancelled IS NULL)"
+    """
+    SELECT EXISTS (
+      SELECT 1 FROM jobs WHERE kind = ?1 AND subject = ?2 AND holder = ?3 AND token = ?4 AND cancelled IS NULL)
+    """
 
   static let identityOf: StaticString = "SELECT identity FROM transfers WHERE key = ?1"
 
@@ -136,17 +141,17 @@ extension SQL {
       (SELECT a.id FROM attachments a
         WHERE a.key = (SELECT min(l.attachment_key) FROM links l WHERE l.transfer_key = t.key)),
       \(jobColumns)
-    FROM jobs j LEFT JOIN transfers t ON t.key = j.key - \(Schema.transferJobs)
+    FROM jobs j LEFT JOIN transfers t ON t.key = j.subject
     """
 
-  static let dueTransfer = SQLText("\(transferColumns) WHERE j.key = ?1")
+  static let dueTransfer = SQLText("\(transferColumns) WHERE j.kind = 'transfer' AND j.subject = ?1")
 
   // MARK: Turns
 
   static let urgentTransfers = SQLText(
     """
-    SELECT key, host, sender, priority FROM jobs WHERE state = 'due' AND lane = ?1 AND priority >= \(TransferPriority.urgent)
-    ORDER BY priority DESC, turn, key LIMIT ?2
+    SELECT subject, host, sender, priority FROM jobs WHERE state = 'due' AND lane = ?1 AND priority >= \(TransferPriority.urgent)
+    ORDER BY priority DESC, turn, subject LIMIT ?2
     """)
 
   // Those that are under way stand in the order, too, and are passed over: there are no more of them than are fetched at once.
@@ -162,40 +167,41 @@ extension SQL {
 
   /// With its oldest.
   static let nextHost: StaticString = """
-    SELECT host, key FROM jobs WHERE in_turn = 1 AND state = 'due' AND lane = ?1 AND sender = ?2 AND priority = ?3 AND host > ?4
-    ORDER BY host, key LIMIT 1
+    SELECT host, subject FROM jobs WHERE in_turn = 1 AND state = 'due' AND lane = ?1 AND sender = ?2 AND priority = ?3 AND host > ?4
+    ORDER BY host, kind, subject LIMIT 1
     """
 
   /// The oldest first.
   static let nextOldest: StaticString = """
-    SELECT key FROM jobs
-    WHERE in_turn = 1 AND state = 'due' AND lane = ?1 AND sender = ?2 AND priority = ?3 AND host = ?4 AND key > ?5
-    ORDER BY key LIMIT 1
+    SELECT subject FROM jobs
+    WHERE in_turn = 1 AND state = 'due' AND lane = ?1 AND sender = ?2 AND priority = ?3 AND host = ?4 AND kind = 'transfer'
+      AND subject > ?5
+    ORDER BY subject LIMIT 1
     """
 
   static let hostsInHand = SQLText(
-    "SELECT host, sender FROM jobs WHERE state = 'leased' AND key >= \(Schema.transferJobs)")
+    "SELECT host, sender FROM jobs INDEXED BY jobs_leased WHERE state = 'leased' AND kind = 'transfer'")
 
   /// A transfer is as urgent as the most urgent that waits for it.
   static let prioritizeTransfer = SQLText(
     """
     UPDATE jobs SET state = CASE state WHEN 'waiting' THEN 'due' ELSE state END,
       in_turn = CASE state WHEN 'waiting' THEN 1 ELSE in_turn END, priority = (
-      SELECT max(j.priority) FROM links l JOIN jobs j ON j.key = l.attachment_key * 2 AND j.state = 'waiting'
+      SELECT max(j.priority) FROM links l JOIN jobs j ON j.kind = 'attachment' AND j.subject = l.attachment_key AND j.state = 'waiting'
       WHERE l.transfer_key = ?1)
-    WHERE key = ?1 + \(Schema.transferJobs) AND EXISTS (
-      SELECT 1 FROM links l JOIN jobs j ON j.key = l.attachment_key * 2 AND j.state = 'waiting' WHERE l.transfer_key = ?1)
+    WHERE kind = 'transfer' AND subject = ?1 AND EXISTS (
+      SELECT 1 FROM links l JOIN jobs j ON j.kind = 'attachment' AND j.subject = l.attachment_key AND j.state = 'waiting' WHERE l.transfer_key = ?1)
     """)
 
   /// Who wants something before all others does not wait for its next try.
   static let wantUrgent = SQLText(
     """
-    UPDATE jobs SET due_at = ?2 WHERE key = ?1 + \(Schema.transferJobs) AND state = 'scheduled' AND due_at > ?2
+    UPDATE jobs SET due_at = ?2 WHERE kind = 'transfer' AND subject = ?1 AND state = 'scheduled' AND due_at > ?2
       AND priority >= \(TransferPriority.urgent)
     """)
 
   static let priorityUnderway = SQLText(
-    "SELECT priority FROM jobs WHERE key = ?1 + \(Schema.transferJobs) AND state = 'leased'")
+    "SELECT priority FROM jobs WHERE kind = 'transfer' AND subject = ?1 AND state = 'leased'")
 
   static let pageOfTransfers = SQLText(
     """
@@ -204,7 +210,7 @@ extension SQL {
       (SELECT count(*) FROM links l JOIN attachments a ON a.key = l.attachment_key AND a.status <> 'cancelled'
         WHERE l.transfer_key = t.key),
       a.id, a.file_name, t.content_type
-    FROM transfers t LEFT JOIN jobs j ON j.key = t.key + \(Schema.transferJobs)
+    FROM transfers t LEFT JOIN jobs j ON j.kind = 'transfer' AND j.subject = t.key
       LEFT JOIN attachments a ON a.key = (SELECT min(l.attachment_key) FROM links l WHERE l.transfer_key = t.key)
     WHERE t.key > ?1 ORDER BY t.key LIMIT ?2
     """)
@@ -218,7 +224,7 @@ extension SQL {
   /// Whether something urgent is under way.
   static let hasUrgent = SQLText(
     """
-    SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'leased' AND key >= \(Schema.transferJobs)
+    SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_leased WHERE state = 'leased' AND kind = 'transfer'
       AND priority >= \(TransferPriority.urgent))
     """)
 
@@ -229,13 +235,13 @@ extension SQL {
   static let queuedTransfer = SQLText(
     """
     SELECT identity, request FROM transfers t
-    WHERE EXISTS (SELECT 1 FROM jobs j WHERE j.key = t.key + \(Schema.transferJobs)) LIMIT 1
+    WHERE EXISTS (SELECT 1 FROM jobs j WHERE j.kind = 'transfer' AND j.subject = t.key) LIMIT 1
     """)
 
   static let transfersWithFiles = SQLText(
     """
-    SELECT key FROM transfers t WHERE EXISTS (SELECT 1 FROM jobs j WHERE j.key = t.key + \(Schema.transferJobs))
-      OR EXISTS (SELECT 1 FROM links l JOIN jobs j ON j.key = l.attachment_key * 2 WHERE l.transfer_key = t.key)
+    SELECT key FROM transfers t WHERE EXISTS (SELECT 1 FROM jobs j WHERE j.kind = 'transfer' AND j.subject = t.key)
+      OR EXISTS (SELECT 1 FROM links l JOIN jobs j ON j.kind = 'attachment' AND j.subject = l.attachment_key WHERE l.transfer_key = t.key)
       OR (\(isExpired))
     """)
 
@@ -245,7 +251,7 @@ extension SQL {
   static let attachmentToRefresh: StaticString = """
     SELECT a.key, a.status, j.state, j.cancelled IS NOT NULL, t.key, t.sha256 IS NOT NULL, t.identity, t.request, t.bytes,
       t.total, t.validators
-    FROM attachments a LEFT JOIN jobs j ON j.key = a.key * 2 LEFT JOIN links l ON l.attachment_key = a.key
+    FROM attachments a LEFT JOIN jobs j ON j.kind = 'attachment' AND j.subject = a.key LEFT JOIN links l ON l.attachment_key = a.key
       LEFT JOIN transfers t ON t.key = l.transfer_key
     WHERE a.id = ?1
     """
@@ -255,7 +261,7 @@ extension SQL {
     """
     SELECT a.key, a.status, a.status IN ('rejected', 'failed') AND a.reason_stage = '\(TransferRun.stage)', j.state,
       j.cancelled IS NOT NULL, j.priority
-    FROM links l JOIN attachments a ON a.key = l.attachment_key LEFT JOIN jobs j ON j.key = a.key * 2
+    FROM links l JOIN attachments a ON a.key = l.attachment_key LEFT JOIN jobs j ON j.kind = 'attachment' AND j.subject = a.key
     WHERE l.transfer_key = ?1 ORDER BY a.key
     """)
 
@@ -266,7 +272,7 @@ extension SQL {
   /// Its job is counted for the host of its link.
   static let moveToHost = SQLText(
     """
-    UPDATE jobs SET host = (SELECT host FROM transfers WHERE key = ?1) WHERE key = ?1 + \(Schema.transferJobs)
+    UPDATE jobs SET host = (SELECT host FROM transfers WHERE key = ?1) WHERE kind = 'transfer' AND subject = ?1
     """)
 
   static let moveLinks: StaticString = "UPDATE links SET transfer_key = ?2 WHERE transfer_key = ?1"
@@ -277,14 +283,15 @@ extension SQL {
     """
 
   static let wakeOne: StaticString =
-    "UPDATE jobs SET state = 'due', due_at = ?2 WHERE key = ?1 * 2 AND state = 'waiting'"
+    "UPDATE jobs SET state = 'due', due_at = ?2 WHERE kind = 'attachment' AND subject = ?1 AND state = 'waiting'"
 
   /// What the lease under way says of the old link does not count, but that all is fetched.
   static let setLinkReplaced: StaticString =
-    "UPDATE jobs SET cancelled = 'its link was replaced' WHERE key = ?1 AND state = 'leased'"
+    "UPDATE jobs SET cancelled = 'its link was replaced' WHERE kind = 'transfer' AND subject = ?1 AND state = 'leased'"
 
   static let isLinkReplaced: StaticString =
-    "SELECT cancelled IS NOT NULL FROM jobs WHERE key = ?1 AND holder = ?2 AND token = ?3"
+    "SELECT cancelled IS NOT NULL FROM jobs WHERE kind = ?1 AND subject = ?2 AND holder = ?3 AND token = ?4"
 
-  static let takeNewLink: StaticString = "UPDATE jobs SET cancelled = NULL WHERE key = ?1"
+  static let takeNewLink: StaticString =
+    "UPDATE jobs SET cancelled = NULL WHERE kind = 'transfer' AND subject = ?1"
 }

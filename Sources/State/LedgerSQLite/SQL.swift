@@ -76,7 +76,7 @@ enum SQL {
     """
 
   static let addAttachmentJob: StaticString = """
-    INSERT INTO jobs (key, lane, priority, state, due_at, turn) VALUES (?1 * 2, ?2, ?3, 'due', ?4, ?5)
+    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, turn) VALUES ('attachment', ?1, ?2, ?3, 'due', ?4, ?5)
     """
 
   static let addToCount: StaticString = """
@@ -87,13 +87,13 @@ enum SQL {
 
   /// A thousand at a time: a lane in which a million become due at once holds up no other.
   static let wakeScheduled: StaticString = """
-    UPDATE jobs SET state = 'due', in_turn = CASE WHEN sender IS NOT NULL THEN 1 END WHERE key IN (
-      SELECT key FROM jobs WHERE state = 'scheduled' AND lane = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT 1000)
+    UPDATE jobs SET state = 'due', in_turn = CASE WHEN sender IS NOT NULL THEN 1 END WHERE (kind, subject) IN (
+      SELECT kind, subject FROM jobs WHERE state = 'scheduled' AND lane = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT 1000)
     """
 
   /// All jobs that an exchange claims have its number as their token.
   static let claim: StaticString = """
-    UPDATE jobs SET state = 'leased', holder = ?2, token = ?3, attempts = attempts + 1 WHERE key = ?1
+    UPDATE jobs SET state = 'leased', holder = ?3, token = ?4, attempts = attempts + 1 WHERE kind = ?1 AND subject = ?2
     """
 
   /// What of a sender's is due in a lane, the oldest first. The first columns say what it is for: NULL where that is not there.
@@ -101,20 +101,27 @@ enum SQL {
     """
     SELECT \(AttachmentOrigin.columnList), m.participants, a.source_host, a.source, a.source_size, a.source_modified,
       a.source_folder_device, a.source_kind, a.kept, \(jobColumns)
-    FROM jobs j LEFT JOIN attachments a ON a.key = j.key >> 1 LEFT JOIN messages m USING (conversation_id, message_id) \(due)
+    FROM jobs j LEFT JOIN attachments a ON a.key = j.subject LEFT JOIN messages m USING (conversation_id, message_id)
+    \(due(.attachment))
     """)
 
   static let dueDeliveries = SQLText(
     """
     SELECT d.id, d.channel, d.recipient, e.type, e.data, e.created_at, a.id, a.conversation_id, a.message_id, \(jobColumns)
-    FROM jobs j LEFT JOIN deliveries d ON d.key = j.key >> 1 LEFT JOIN events e ON e.key = d.event_key
-      LEFT JOIN attachments a ON a.key = e.attachment_key \(due)
+    FROM jobs j LEFT JOIN deliveries d ON d.key = j.subject LEFT JOIN events e ON e.key = d.event_key
+      LEFT JOIN attachments a ON a.key = e.attachment_key
+    \(due(.delivery))
     """)
 
   static let jobColumns =
-    "j.key, j.key >> 1, j.attempts, j.crashes, j.uncounted, j.losses, j.priority, j.cancelled, j.turn"
-  static let due =
-    "WHERE j.state = 'due' AND j.lane = ?1 AND j.priority = ?2 AND j.turn = ?3 AND j.key > ?4 ORDER BY j.key LIMIT ?5"
+    "j.subject, j.attempts, j.crashes, j.uncounted, j.losses, j.priority, j.cancelled, j.turn"
+
+  private static func due(_ kind: JobKey.Kind) -> String {
+    """
+    WHERE j.state = 'due' AND j.lane = ?1 AND j.priority = ?2 AND j.turn = ?3 AND j.kind = '\(kind.rawValue)' AND j.subject > ?4
+    ORDER BY j.subject LIMIT ?5
+    """
+  }
 
   static let highestPriority: StaticString =
     "SELECT priority FROM jobs WHERE state = 'due' AND lane = ?1 ORDER BY priority DESC LIMIT 1"
@@ -152,20 +159,22 @@ enum SQL {
 
   // MARK: Results. Each is fenced: it counts only if the job is leased under the same token.
 
-  static let endJob: StaticString = "DELETE FROM jobs WHERE key = ?1 AND holder = ?2 AND token = ?3"
+  static let endJob: StaticString = """
+    DELETE FROM jobs WHERE kind = ?1 AND subject = ?2 AND holder = ?3 AND token = ?4
+    """
 
-  static let isWanted: StaticString = "SELECT cancelled IS NULL FROM jobs WHERE key = ?1"
+  static let isWanted: StaticString = "SELECT cancelled IS NULL FROM jobs WHERE kind = ?1 AND subject = ?2"
 
   static let scheduleJob: StaticString = """
-    UPDATE jobs SET state = 'scheduled', in_turn = NULL, holder = NULL, token = NULL, crashes = crashes + ?5,
-      uncounted = uncounted + ?6,
-      due_at = CASE WHEN cancelled IS NULL THEN ?4 ELSE min(due_at, ?4) END
-    WHERE key = ?1 AND holder = ?2 AND token = ?3
+    UPDATE jobs SET state = 'scheduled', in_turn = NULL, holder = NULL, token = NULL, crashes = crashes + ?6,
+      uncounted = uncounted + ?7,
+      due_at = CASE WHEN cancelled IS NULL THEN ?5 ELSE min(due_at, ?5) END
+    WHERE kind = ?1 AND subject = ?2 AND holder = ?3 AND token = ?4
     """
 
   static let releaseJob: StaticString = """
     UPDATE jobs SET state = 'due', holder = NULL, token = NULL, uncounted = uncounted + 1
-    WHERE key = ?1 AND holder = ?2 AND token = ?3
+    WHERE kind = ?1 AND subject = ?2 AND holder = ?3 AND token = ?4
     """
 
   /// Takes a path for a content, once more where it has it. No row changes where the path is another content's, or its object is to
@@ -219,13 +228,13 @@ enum SQL {
     """
 
   static let addDeliveryJob: StaticString = """
-    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted, turn)
-    VALUES (?1 * 2 + 1, ?2, ?3, 'due', ?4, ?5, ?5, ?6)
+    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, attempts, uncounted, turn)
+    VALUES ('delivery', ?1, ?2, ?3, 'due', ?4, ?5, ?5, ?6)
     """
 
   static let addLeasedDeliveryJob: StaticString = """
-    INSERT INTO jobs (key, lane, priority, state, due_at, holder, token, attempts, uncounted, turn)
-    VALUES (?1 * 2 + 1, ?2, ?3, 'leased', ?4, ?5, ?6, ?7 + 1, ?7, ?8)
+    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, holder, token, attempts, uncounted, turn)
+    VALUES ('delivery', ?1, ?2, ?3, 'leased', ?4, ?5, ?6, ?7 + 1, ?7, ?8)
     """
 
   static let endDelivery: StaticString = """
@@ -253,13 +262,14 @@ enum SQL {
     "UPDATE jobs SET due_at = ?2 WHERE state = 'scheduled' AND lane = ?1 AND due_at > ?2"
 
   /// Makes what waits for later due at once.
-  static let hastenJob: StaticString =
-    "UPDATE jobs SET due_at = ?2 WHERE key = ?1 AND state = 'scheduled' AND due_at > ?2"
+  static let hastenJob: StaticString = """
+    UPDATE jobs SET due_at = ?3 WHERE kind = ?1 AND subject = ?2 AND state = 'scheduled' AND due_at > ?3
+    """
 
   /// What commands about an attachment have to see.
   static let attachmentToChange: StaticString = """
     SELECT a.key, a.status, j.state = 'scheduled' AND j.due_at > ?2, j.priority, j.cancelled IS NOT NULL
-    FROM attachments a LEFT JOIN jobs j ON j.key = a.key * 2 WHERE a.id = ?1
+    FROM attachments a LEFT JOIN jobs j ON j.kind = 'attachment' AND j.subject = a.key WHERE a.id = ?1
     """
 
   static let isDeleted: StaticString = "SELECT EXISTS (SELECT 1 FROM tombstones WHERE id = ?1)"
@@ -268,28 +278,29 @@ enum SQL {
   static let cancelJob: StaticString = """
     UPDATE jobs SET cancelled = ?2, due_at = CASE state WHEN 'scheduled' THEN min(due_at, ?3) ELSE due_at END,
       state = CASE state WHEN 'waiting' THEN 'due' WHEN 'expanded' THEN 'due' ELSE state END
-    WHERE key = ?1 * 2
+    WHERE kind = 'attachment' AND subject = ?1
     """
 
-  static let prioritizeJob: StaticString = "UPDATE jobs SET priority = ?2 WHERE key = ?1 * 2"
+  static let prioritizeJob: StaticString =
+    "UPDATE jobs SET priority = ?2 WHERE kind = 'attachment' AND subject = ?1"
 
   /// What commands about a delivery have to see.
   static let deliveryToChange: StaticString = """
     SELECT d.status, j.state = 'scheduled' AND j.due_at > ?3, d.channel
-    FROM deliveries d LEFT JOIN jobs j ON j.key = d.key * 2 + 1 WHERE d.key = ?1 AND d.id = ?2
+    FROM deliveries d LEFT JOIN jobs j ON j.kind = 'delivery' AND j.subject = d.key WHERE d.key = ?1 AND d.id = ?2
     """
 
   /// The delivery's attempts count anew, and the channel is told that earlier ones may have taken effect.
   static let queueDelivery: StaticString = """
-    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted)
-    VALUES (?1 * 2 + 1, ?2, 0, 'due', ?3, 1, 1)
+    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, attempts, uncounted)
+    VALUES ('delivery', ?1, ?2, 0, 'due', ?3, 1, 1)
     """
 
   static let reviveDelivery: StaticString = """
     UPDATE deliveries SET status = 'pending', reason_code = NULL, reason_message = NULL, finished_at = NULL WHERE key = ?1
     """
 
-  static let removeJob: StaticString = "DELETE FROM jobs WHERE key = ?1"
+  static let removeJob: StaticString = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2"
 
   // MARK: Deleting an attachment, with all that is of it
 
@@ -298,8 +309,8 @@ enum SQL {
     """
 
   static let removeDeliveryJobs: StaticString = """
-    DELETE FROM jobs WHERE key IN (
-      SELECT d.key * 2 + 1 FROM events e JOIN deliveries d ON d.event_key = e.key WHERE e.attachment_key = ?1)
+    DELETE FROM jobs WHERE kind = 'delivery' AND subject IN (
+      SELECT d.key FROM events e JOIN deliveries d ON d.event_key = e.key WHERE e.attachment_key = ?1)
     """
 
   static let removeDeliveries: StaticString = """
@@ -359,8 +370,8 @@ enum SQL {
 
   /// The attempt numbers continue after the recorded ones. An attempt that left no steps was one, too: the next is not the first.
   static let addRepeatedJob: StaticString = """
-    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted, turn)
-    SELECT ?1 * 2, ?2, 0, 'due', ?3, number, number, ?4
+    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, attempts, uncounted, turn)
+    SELECT 'attachment', ?1, ?2, 0, 'due', ?3, number, number, ?4
     FROM (SELECT coalesce(max(number), 1) AS number FROM attempts WHERE attachment_key = ?1)
     """
 

@@ -53,7 +53,7 @@ extension SQLiteLedger {
       let key = try statement(SQL.attachmentToChange).first(
         .text(id), .integer(tally.time), make: { $0.integer(0) })
     else { return report }
-    try statement(SQL.removeJob).run(.integer(key &* 2))
+    try remove(JobKey(.attachment, key))
     var outcome = check.outcome
     outcome.url = nil
     let source = AttachmentSource.file(
@@ -117,7 +117,7 @@ extension SQLiteLedger {
       case .queue(let key): try queueAgain(key, &tally)
       case .queueCompleted(let key): try queueAgain(key, &tally, keepsObject: true)
       case .hasten(let key):
-        try statement(SQL.hastenJob).run(.integer(key &* 2), .integer(tally.time))
+        try hasten(JobKey(.attachment, key), tally.time)
       case .cancel(let key, let reason):
         try statement(SQL.cancelJob).run(.integer(key), .optional(reason), .integer(tally.time))
         if let transfer = try transfer(of: key) {
@@ -211,7 +211,7 @@ extension SQLiteLedger {
     for sql in [SQL.removeDeliveryJobs, SQL.removeDeliveries, SQL.removeEvents, SQL.removeAttempts] {
       try statement(sql).run(.integer(key))
     }
-    try statement(SQL.removeJob).run(.integer(key &* 2))
+    try remove(JobKey(.attachment, key))
     let transfer = try transfer(of: key)
     if let transfer {
       try statement(SQL.removeLink).run(.integer(key))
@@ -271,9 +271,9 @@ extension SQLiteLedger {
         tally.changed.add(.delivery, key)
         tally.touch(lane)
       case .hasten(let key):
-        try statement(SQL.hastenJob).run(.integer(key &* 2 &+ 1), .integer(tally.time))
+        try hasten(JobKey(.delivery, key), tally.time)
       case .drop(let key):
-        try statement(SQL.removeJob).run(.integer(key &* 2 &+ 1))
+        try remove(JobKey(.delivery, key))
         try statement(SQL.endDelivery).run(
           .integer(key), .text(DeliveryStatus.dropped.rawValue), .text("dropped"),
           .text("a person gave it up"), .integer(tally.now))

@@ -9,12 +9,12 @@ extension SQLiteLedger {
     """
   private static let joined = """
     JOIN events e ON e.key = d.event_key JOIN attachments a ON a.key = e.attachment_key
-      LEFT JOIN jobs j ON j.key = d.key * 2 + 1
+      LEFT JOIN jobs j ON j.kind = 'delivery' AND j.subject = d.key
     """
   private static let ofAttachment = SQLText(
     """
     \(columns) FROM attachments a JOIN events e ON e.attachment_key = a.key JOIN deliveries d ON d.event_key = e.key
-      LEFT JOIN jobs j ON j.key = d.key * 2 + 1
+      LEFT JOIN jobs j ON j.kind = 'delivery' AND j.subject = d.key
     WHERE a.key = ?1 ORDER BY d.key
     """)
   /// The candidates of a page, by the index that has fewest; then of each whether it answers.
@@ -23,9 +23,9 @@ extension SQLiteLedger {
   )
   private static let pending = SQLText(
     """
-    \(columns) FROM jobs j CROSS JOIN deliveries d ON d.key = j.key >> 1 JOIN events e ON e.key = d.event_key
+    \(columns) FROM jobs j CROSS JOIN deliveries d ON d.key = j.subject JOIN events e ON e.key = d.event_key
       JOIN attachments a ON a.key = e.attachment_key
-    WHERE j.key & 1 AND j.key > ?1 * 2 + 1 ORDER BY j.key LIMIT ?2
+    WHERE j.kind = 'delivery' AND j.subject > ?1 ORDER BY j.subject LIMIT ?2
     """)
   private static let any = SQLText(
     "\(columns) FROM deliveries d \(joined) WHERE d.key > ?1 ORDER BY d.key LIMIT ?2")
@@ -106,7 +106,7 @@ extension SQLiteLedger {
       let now = clock.steady()
       return try statement(
         """
-        SELECT state, due_at, priority, attempts, cancelled FROM jobs WHERE key = ?1 * 2
+        SELECT state, due_at, priority, attempts, cancelled FROM jobs WHERE kind = 'attachment' AND subject = ?1
         """
       ).first(.integer(key)) { row in
         let state = QueuePlace.State(rawValue: row.text(0)) ?? .due

@@ -133,8 +133,7 @@ extension SQLiteLedger {
           case .downloads: try claimTransfers(want, lane, &tally)
           }
         for lease in granted {
-          try statement(SQL.claim).run(
-            .integer(lease.job), .integer(tally.token.holder), .integer(tally.token.number))
+          try statement(SQL.claim).run(fence(lease.job, tally.token))
         }
         reply.leases += granted
       }
@@ -234,9 +233,7 @@ extension SQLiteLedger {
       try record(steps, of: key, attempt, tally.now)
     case .released:
       guard try change(SQL.releaseJob, settlement) else { return .leaseLost }
-      if settlement.job >= Schema.transferJobs {
-        try leave(settlement.job &- Schema.transferJobs, &tally)
-      }
+      if settlement.job.kind == .transfer { try leave(settlement.job.subject, &tally) }
     case .delivered(let key):
       guard try change(SQL.endJob, settlement) else { return .leaseLost }
       try statement(SQL.endDelivery).run(.integer(key), .text("delivered"), .null, .null, now)
@@ -257,14 +254,30 @@ extension SQLiteLedger {
 
   /// Whether a person wants an attachment after all that was to end as cancelled.
   private func isWantedAgain(_ settlement: Settlement) throws -> Bool {
-    try statement(SQL.isWanted).first(.integer(settlement.job), make: { $0.integer(0) == 1 }) ?? false
+    try statement(SQL.isWanted).first(
+      .text(settlement.job.kind.rawValue), .integer(settlement.job.subject), make: { $0.integer(0) == 1 })
+      ?? false
   }
 
   /// Changes the job of a settlement. False: its lease was lost.
   func change(_ sql: StaticString, _ settlement: Settlement) throws -> Bool {
-    try statement(sql).run(
-      .integer(settlement.job), .integer(settlement.token.holder), .integer(settlement.token.number))
+    try statement(sql).run(fence(settlement))
     return connection.changes == 1
+  }
+
+  /// The first values of a statement that is fenced: the job, and the lease under which it counts.
+  func fence(_ settlement: Settlement) -> [Statement.Value] { fence(settlement.job, settlement.token) }
+
+  func fence(_ job: JobKey, _ token: Token) -> [Statement.Value] {
+    [.text(job.kind.rawValue), .integer(job.subject), .integer(token.holder), .integer(token.number)]
+  }
+
+  func remove(_ job: JobKey) throws {
+    try statement(SQL.removeJob).run(.text(job.kind.rawValue), .integer(job.subject))
+  }
+
+  func hasten(_ job: JobKey, _ time: Int64) throws {
+    try statement(SQL.hastenJob).run(.text(job.kind.rawValue), .integer(job.subject), .integer(time))
   }
 
   func schedule(
@@ -272,8 +285,9 @@ extension SQLiteLedger {
   ) throws -> Bool {
     // The longest wait is some thirty thousand years: no sum overflows.
     try statement(SQL.scheduleJob).run(
-      .integer(settlement.job), .integer(settlement.token.holder), .integer(settlement.token.number),
-      .integer(time + min(after, 1 << 50)), .integer(crashed ? 1 : 0), .integer(isCounted ? 0 : 1))
+      fence(settlement) + [
+        .integer(time + min(after, 1 << 50)), .integer(crashed ? 1 : 0), .integer(isCounted ? 0 : 1),
+      ])
     return connection.changes == 1
   }
 
@@ -341,7 +355,7 @@ extension SQLiteLedger {
       .integer(Int64(earlier)), .integer(turn))
     tally.newborn.add(
       Lease(
-        job: delivery.key &* 2 &+ 1, token: tally.token, attempt: 1 + earlier, counted: 1,
+        job: JobKey(.delivery, delivery.key), token: tally.token, attempt: 1 + earlier, counted: 1,
         priority: attachment.priority, turn: turn, work: .delivery(delivery)), lane)
   }
 

@@ -49,10 +49,11 @@ extension SQLiteLedger {
     static let count: StaticString = """
       UPDATE expansions SET open = open + ?2 WHERE attachment_key = ?1 AND waits = 1 AND open + ?2 >= 0 RETURNING open
       """
-    static let isLeased: StaticString = "SELECT 1 FROM jobs WHERE key = ?1 AND holder = ?2 AND token = ?3"
+    static let isLeased: StaticString =
+      "SELECT 1 FROM jobs WHERE kind = ?1 AND subject = ?2 AND holder = ?3 AND token = ?4"
     static let waitJob: StaticString = """
       UPDATE jobs SET state = CASE WHEN cancelled IS NULL THEN 'expanded' ELSE 'due' END, holder = NULL, token = NULL, uncounted = uncounted + 1
-      WHERE key = ?1 AND holder = ?2 AND token = ?3
+      WHERE kind = ?1 AND subject = ?2 AND holder = ?3 AND token = ?4
       """
     static let hasUnfinished: StaticString = """
       WITH RECURSIVE tree (key, status) AS (
@@ -69,10 +70,11 @@ extension SQLiteLedger {
     static let hasOpen: StaticString =
       "SELECT 1 FROM expansions WHERE attachment_key = ?1 AND waits = 1 AND open > 0"
     static let waitAgain: StaticString = """
-      UPDATE jobs SET state = 'expanded' WHERE key = ?1 * 2
+      UPDATE jobs SET state = 'expanded' WHERE kind = 'attachment' AND subject = ?1
         AND EXISTS (SELECT 1 FROM expansions WHERE attachment_key = ?1 AND waits = 1 AND open > 0)
       """
-    static let wakeJob: StaticString = "UPDATE jobs SET state = 'due' WHERE key = ?1 AND state = 'expanded'"
+    static let wakeJob: StaticString =
+      "UPDATE jobs SET state = 'due' WHERE kind = 'attachment' AND subject = ?1 AND state = 'expanded'"
   }
 
   /// Levels of a tree that are looked at, at most: a ledger that another program has written may have a ring.
@@ -141,9 +143,7 @@ extension SQLiteLedger {
 
   /// Why an attachment cannot have its children; `nil`: it can.
   func problem(with attachment: EndedAttachment, _ settlement: Settlement) throws -> SettlementOutcome? {
-    let isLeased = try statement(Text.isLeased).first(
-      .integer(settlement.job), .integer(settlement.token.holder), .integer(settlement.token.number)
-    ) { _ in true }
+    let isLeased = try statement(Text.isLeased).first(fence(settlement)) { _ in true }
     if isLeased != true { return .leaseLost }
     let children = try newChildren(of: attachment)
     let wanted = ChildRoom(contents: Int64(children.count), bytes: children.reduce(0) { $0 + $1.sizeBytes })
@@ -263,7 +263,7 @@ extension SQLiteLedger {
     try statement(Text.wait).run(
       .integer(attachment.key), .integer(open), .optional(outcome.mediaType), .optional(outcome.sizeBytes),
       .optional(outcome.sha256), .text(outcome.metadata), .text(Step.said(attachment.steps)))
-    if open == 0 { try statement(Text.wakeJob).run(.integer(settlement.job)) }
+    if open == 0 { try statement(Text.wakeJob).run(.integer(attachment.key)) }
     if let transfer = attachment.transfer { try leave(transfer, &tally) }
     tally.changed.add(.attachment, attachment.key)
     return .counted
@@ -278,7 +278,7 @@ extension SQLiteLedger {
     guard hasExpansions, let parent = try known ?? parent(of: key) else { return }
     let open = try statement(Text.count).first(.integer(parent), .integer(change)) { $0.integer(0) }
     guard open == 0 else { return }
-    try statement(Text.wakeJob).run(.integer(parent &* 2))
+    try statement(Text.wakeJob).run(.integer(parent))
     tally.touch(.attachments)
   }
 
@@ -316,7 +316,7 @@ extension SQLiteLedger {
   func beginAgain(_ key: Int64, _ tally: inout ExchangeTally) throws {
     try giveUpDerived(of: key, &tally)
     try forgetExpansion(of: key)
-    try statement(Text.wakeJob).run(.integer(key &* 2))
+    try statement(Text.wakeJob).run(.integer(key))
     tally.changed.add(.attachment, key)
   }
 

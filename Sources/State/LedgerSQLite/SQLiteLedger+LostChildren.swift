@@ -38,7 +38,7 @@ extension SQLiteLedger {
 
   /// Ends one that is queued, without telling.
   private func fail(_ key: Int64, _ reason: Reason, _ tally: inout ExchangeTally) throws {
-    try statement(SQL.removeJob).run(.integer(key &* 2))
+    try remove(JobKey(.attachment, key))
     try statement(Text.fail).run(
       .integer(key), .text(reason.stage), .text(reason.code), .text(reason.message), .integer(tally.now))
     try statement(SQL.addToCount).run(.text(Status.queued.rawValue), .integer(-1), .integer(0))

@@ -15,7 +15,7 @@ struct Prefetch {
   fileprivate var shrunk: Set<ByteText> = []
   /// Messages that have got a link, and so are the newest of their conversations.
   fileprivate var renewed: Set<[ByteText]> = []
-  /// Those that were put aside by another coordinator, or under another rule, are looked at again: the keys of their jobs are less
+  /// Those that were put aside by another coordinator, or under another rule, are looked at again: their keys are less
   /// than this. `nil`: that is done.
   fileprivate var unseen: Int64? = .max
   /// The index that it needs is there.
@@ -62,7 +62,7 @@ extension SQLiteLedger {
       keys.append($0.integer(0))
     }
     for key in keys where try messages == 0 || isWanted(key) { try statement(SQL.takeUp).run(.integer(key)) }
-    prefetch.unseen = keys.count < Prefetch.looks ? nil : keys.last.map { $0 &+ Schema.transferJobs }
+    prefetch.unseen = keys.count < Prefetch.looks ? nil : keys.last
   }
 
   /// Where messages were deleted, what the older ones that have moved up wait for is wanted now; and where an old message has got

@@ -174,7 +174,7 @@ extension SQLiteLedger: LedgerQueries {
       "SELECT said FROM attempts WHERE attachment_key = ?1 ORDER BY number DESC LIMIT 1"
     /// The first job of an attachment is that of the oldest, unless one was queued again.
     static let oldest: StaticString = """
-      SELECT created_at FROM attachments WHERE key = (SELECT key >> 1 FROM jobs WHERE key & 1 = 0 ORDER BY key LIMIT 1)
+      SELECT created_at FROM attachments WHERE key = (SELECT min(subject) FROM jobs WHERE kind = 'attachment')
       """
   }
 }

@@ -59,12 +59,11 @@ extension SQLiteLedger {
     }
     try statement(SQL.nameSources).run(.integer(target), .blob(Array(link.name.utf8)))
     for sharer in sharers { try wait(sharer, for: target, isNamed: sharer.key == found.attachment, &tally) }
-    let job = Statement.Value.integer(target &+ Schema.transferJobs)
     if known == nil {
-      try statement(SQL.setLinkReplaced).run(job)
+      try statement(SQL.setLinkReplaced).run(.integer(target))
       if connection.changes == 1 { tally.unwanted.append(target) }
     }
-    try statement(SQL.hastenJob).run(job, .integer(tally.time))
+    try hasten(JobKey(.transfer, target), tally.time)
     if target != found.transfer { try leave(found.transfer, &tally) }
     return .done(hasChanged: true)
   }
@@ -146,10 +145,8 @@ extension SQLiteLedger {
 
   /// Whether the link of a lease was replaced since: what became of the old one says nothing of the new one, unless all is here.
   func isOfReplacedLink(_ settlement: Settlement) throws -> Bool {
-    if settlement.job < Schema.transferJobs { return false }
+    if settlement.job.kind != .transfer { return false }
     if case .fetched = settlement.ending { return false }
-    return try statement(SQL.isLinkReplaced).first(
-      .integer(settlement.job), .integer(settlement.token.holder), .integer(settlement.token.number)
-    ) { $0.integer(0) } == 1
+    return try statement(SQL.isLinkReplaced).first(fence(settlement)) { $0.integer(0) } == 1
   }
 }

@@ -82,17 +82,17 @@ extension SQLiteLedger {
   /// The key down to which a page looks at queued attachments that begins before this one; `nil`: to the beginning.
   private func startKey(before key: Int64) throws -> Int64? {
     try statement(
-      "SELECT key >> 1 FROM jobs WHERE key < 2 * ?1 AND key & 1 = 0 ORDER BY key DESC LIMIT 1 OFFSET ?2"
+      "SELECT subject FROM jobs WHERE kind = 'attachment' AND subject < ?1 ORDER BY subject DESC LIMIT 1 OFFSET ?2"
     )
     .first(
-      .integer(min(max(key, 0), Selection.pastKeys)), .integer(Int64(candidates.attachments - 1))
+      .integer(max(key, 0)), .integer(Int64(candidates.attachments - 1))
     ) { $0.integer(0) }
   }
 
   /// The key up to which a page looks at queued attachments that begins after this one; `nil`: to the end.
   private func endKey(after key: Int64) throws -> Int64? {
     try statement(
-      "SELECT key >> 1 FROM jobs WHERE key > 2 * ?1 AND key & 1 = 0 ORDER BY key LIMIT 1 OFFSET ?2"
+      "SELECT subject FROM jobs WHERE kind = 'attachment' AND subject > ?1 ORDER BY subject LIMIT 1 OFFSET ?2"
     )
     .first(.integer(max(key, 0)), .integer(Int64(candidates.attachments - 1))) { $0.integer(0) }
   }

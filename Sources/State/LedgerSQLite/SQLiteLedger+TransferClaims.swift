@@ -14,14 +14,14 @@ extension SQLiteLedger {
     var leases: [Lease] = []
     var broken: [(key: Int64, reason: String)] = []
     var queue = DueTransfers(ledger: self, lane: lane, prefetch: want.prefetch)
-    for job in try claim.choose(from: &queue, &turns) {
-      try statement(SQL.dueTransfer).rows(.integer(job)) { row in
+    for transfer in try claim.choose(from: &queue, &turns) {
+      try statement(SQL.dueTransfer).rows(.integer(transfer)) { row in
         guard !row.isNull(0) else {
-          leases.append(try lease(row, 10, tally.token, nil))
+          leases.append(try lease(.transfer, row, 10, tally.token, nil))
           return
         }
         do {
-          leases.append(try lease(row, 10, tally.token, try transfer(row, sealer)))
+          leases.append(try lease(.transfer, row, 10, tally.token, try self.transfer(row, sealer)))
         } catch {
           broken.append((row.integer(0), "\(error)"))
         }
@@ -29,12 +29,12 @@ extension SQLiteLedger {
     }
     // Those that go out with the new link say what counts.
     for index in leases.indices where leases[index].cancellation != nil {
-      try statement(SQL.takeNewLink).run(.integer(leases[index].job))
+      try statement(SQL.takeNewLink).run(.integer(leases[index].job.subject))
       leases[index].cancellation = nil
     }
     // One that was changed or cannot be opened holds up no other.
     for (key, reason) in broken {
-      try statement(SQL.removeJob).run(.integer(key &+ Schema.transferJobs))
+      try remove(JobKey(.transfer, key))
       try statement(SQL.endNotFetched).run(
         .integer(key), .integer(tally.now), .text("unreadable"),
         .text(

@@ -131,7 +131,7 @@ extension SQLiteLedger {
     guard let needs, needs.waiting == 0 else { return .keepsFile }
     // One under way goes with the end of its lease.
     if needs.isLeased { return .isUnwanted }
-    try statement(SQL.removeJob).run(.integer(transfer &+ Schema.transferJobs))
+    try remove(JobKey(.transfer, transfer))
     if needs.working > 0 { return .keepsFile }
     if needs.links == 0 {
       try statement(SQL.removeTransfer).run(.integer(transfer))
@@ -158,7 +158,7 @@ extension SQLiteLedger {
   func settleTransfer(_ settlement: Settlement, _ tally: inout ExchangeTally) throws -> SettlementOutcome {
     if try isOfReplacedLink(settlement) {
       guard try change(SQL.releaseJob, settlement) else { return .leaseLost }
-      try leave(settlement.job &- Schema.transferJobs, &tally)
+      try leave(settlement.job.subject, &tally)
       return .conflict
     }
     switch settlement.ending {
@@ -200,9 +200,7 @@ extension SQLiteLedger {
 
   /// How far a transfer is, where its lease holds.
   func take(_ checkpoint: TransferCheckpoint) throws {
-    let holds = try statement(SQL.isHeld).first(
-      .integer(checkpoint.job), .integer(checkpoint.token.holder), .integer(checkpoint.token.number)
-    ) { $0.integer(0) }
+    let holds = try statement(SQL.isHeld).first(fence(checkpoint.job, checkpoint.token)) { $0.integer(0) }
     if holds == 1 { try record(checkpoint.state, of: checkpoint.key) }
   }
 

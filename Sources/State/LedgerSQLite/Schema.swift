@@ -7,10 +7,7 @@ import Pipeline
 enum Schema {
   /// The schema version that this program writes, kept in `user_version`. Ledgers of other
   /// versions are refused.
-  static let version: Int64 = 15
-
-  /// The key of a transfer's job is its own and this.
-  static let transferJobs: Int64 = 1 << 61
+  static let version: Int64 = 16
 
   /// Has SQLite look for what each row refers to, in debug builds and so in the tests. In a release that would be a twentieth of
   /// the coordinator's work; what is referred to is written by the same transaction or read in it, and `verify` looks at all.
@@ -275,11 +272,11 @@ enum Schema {
     ) STRICT;
     CREATE INDEX links_by_transfer ON links (transfer_key);
 
-    -- The queue: what is due, waits for later, for a transfer or (`expanded`) for its children, or is leased. A job's row goes when its work has ended. Its key is
-    -- twice that of its attachment, twice that of its delivery and one more, or that of its transfer and 2^61. So nothing has two
-    -- jobs, and no index is needed to find one.
+    -- The queue: what is due, waits for later, for a transfer or (`expanded`) for its children, or is leased. A job's row goes when its
+    -- work has ended. `subject` is the key of what it is for.
     CREATE TABLE jobs (
-      key INTEGER PRIMARY KEY,
+      kind TEXT NOT NULL CHECK (kind = 'attachment' OR kind = 'delivery' OR kind = 'transfer'),
+      subject INTEGER NOT NULL,
       lane INTEGER NOT NULL REFERENCES lanes,
       priority INTEGER NOT NULL,
       state TEXT NOT NULL CHECK (state = 'due' OR state = 'scheduled' OR state = 'leased' OR state = 'waiting' OR state = 'expanded'),
@@ -300,22 +297,17 @@ enum Schema {
       CHECK ((state = 'leased') = (holder IS NOT NULL)),
       CHECK ((holder IS NULL) = (token IS NULL)),
       CHECK ((host IS NULL) = (sender IS NULL)),
-      CHECK (in_turn IS CASE WHEN sender IS NOT NULL AND (state = 'due' OR state = 'leased') THEN 1 END)
-    ) STRICT;
-    CREATE INDEX jobs_due ON jobs (lane, priority DESC, turn) WHERE state = 'due'; -- then by key
+      CHECK (in_turn IS CASE WHEN sender IS NOT NULL AND (state = 'due' OR state = 'leased') THEN 1 END),
+      PRIMARY KEY (kind, subject)
+    ) STRICT, WITHOUT ROWID;
+    -- Each index has kind and subject at its end.
+    CREATE INDEX jobs_due ON jobs (lane, priority DESC, turn, subject) WHERE state = 'due';
     CREATE INDEX jobs_in_turn ON jobs (lane, sender, priority DESC, host) WHERE in_turn = 1;
     CREATE INDEX jobs_scheduled ON jobs (lane, due_at) WHERE state = 'scheduled';
-    CREATE INDEX jobs_leased ON jobs (key) WHERE state = 'leased';
+    CREATE INDEX jobs_leased ON jobs (kind, subject) WHERE state = 'leased';
     CREATE INDEX jobs_lost ON jobs (lane) WHERE losses >= 3;
-    CREATE INDEX jobs_waiting ON jobs (key) WHERE state = 'waiting';
-    CREATE INDEX jobs_expanded ON jobs (key) WHERE state = 'expanded';
-
-    -- The same, with what each job is for. (VACUUM INTO refuses generated columns in a table that it copies.)
-    CREATE VIEW queue AS
-    SELECT key, CASE WHEN key >= \(transferJobs) THEN 'transfer' WHEN key & 1 THEN 'delivery' ELSE 'attachment' END AS kind,
-      CASE WHEN key >= \(transferJobs) THEN key - \(transferJobs) ELSE key >> 1 END AS subject, lane, priority, state,
-      due_at, holder, token, attempts, uncounted, crashes, losses, cancelled
-    FROM jobs;
+    CREATE INDEX jobs_waiting ON jobs (kind, subject) WHERE state = 'waiting';
+    CREATE INDEX jobs_expanded ON jobs (kind, subject) WHERE state = 'expanded';
 
     -- What lets clients in over HTTP. `id` is the beginning of `hash`, the SHA-256 of the token, which is not kept.
     CREATE TABLE tokens (

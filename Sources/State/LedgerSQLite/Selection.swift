@@ -175,21 +175,18 @@ struct Selection {
   private mutating func queued(_ mark: Mark, _ facts: Facts) throws -> (from: String, order: String) {
     let end = try facts.key(mark.key)
     window = .key(end)
-    let jobs = "jobs j CROSS JOIN attachments a ON a.key = j.key >> 1 WHERE j.key & 1 = 0"
-    let last = end.map { " AND j.key <= 2 * \(place(.integer($0)))" } ?? ""
-    return ("\(jobs) AND j.key > 2 * \(place(.integer(max(mark.key, 0))))\(last)", "j.key")
+    let jobs = "jobs j CROSS JOIN attachments a ON a.key = j.subject WHERE j.kind = 'attachment'"
+    let last = end.map { " AND j.subject <= \(place(.integer($0)))" } ?? ""
+    return ("\(jobs) AND j.subject > \(place(.integer(max(mark.key, 0))))\(last)", "j.subject")
   }
-
-  /// No attachment has this key or a higher one: the jobs with twice as much are those of transfers.
-  static let pastKeys: Int64 = 1 << 60
 
   private mutating func newestQueued(_ mark: Mark, _ facts: Facts) throws -> (from: String, order: String) {
     let end = try facts.key(mark.key)
     window = .key(end)
-    let jobs = "jobs j CROSS JOIN attachments a ON a.key = j.key >> 1 WHERE j.key & 1 = 0"
-    let last = end.map { " AND j.key >= 2 * \(place(.integer($0)))" } ?? ""
-    let first = place(.integer(min(max(mark.key, 0), Self.pastKeys)))
-    return ("\(jobs) AND j.key < 2 * \(first)\(last)", "j.key DESC")
+    let jobs = "jobs j CROSS JOIN attachments a ON a.key = j.subject WHERE j.kind = 'attachment'"
+    let last = end.map { " AND j.subject >= \(place(.integer($0)))" } ?? ""
+    let first = place(.integer(max(mark.key, 0)))
+    return ("\(jobs) AND j.subject < \(first)\(last)", "j.subject DESC")
   }
 
   /// The time at which a page begins.
@@ -277,7 +274,9 @@ struct Selection {
       conditions.append("EXISTS (SELECT 1 FROM links l WHERE l.attachment_key = a.key)")
     }
     if filter.isWaitingForLink {
-      conditions.append("EXISTS (SELECT 1 FROM jobs w WHERE w.key = a.key * 2 AND w.state = 'waiting')")
+      conditions.append(
+        "EXISTS (SELECT 1 FROM jobs w WHERE w.kind = 'attachment' AND w.subject = a.key AND w.state = 'waiting')"
+      )
     }
     if let least = filter.minimumSize {
       conditions.append("coalesce(a.size_bytes >= \(place(.integer(least))), 0)")

@@ -53,6 +53,10 @@ public final class Statement {
   /// The first row, converted by `make`; `nil`: there is no row.
   public func first<Result>(_ values: Value..., make: (borrowing Row) -> Result) throws(SQLiteError)
     -> Result?
+  { try first(values, make: make) }
+
+  public func first<Result>(_ values: [Value], make: (borrowing Row) -> Result) throws(SQLiteError)
+    -> Result?
   {
     try bind(values)
     defer { reset() }

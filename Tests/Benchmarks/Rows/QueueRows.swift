@@ -96,7 +96,8 @@ enum QueueRows {
     try change(
       """
       UPDATE jobs SET state = 'scheduled', due_at = due_at + 1000000000
-      WHERE state = 'due' AND key > (SELECT key FROM jobs WHERE state = 'due' ORDER BY key LIMIT 1 OFFSET 20000)
+      WHERE state = 'due' AND kind = 'attachment'
+        AND subject > (SELECT subject FROM jobs WHERE state = 'due' AND kind = 'attachment' ORDER BY subject LIMIT 1 OFFSET 20000)
       """)
     defer {
       try? change("UPDATE jobs SET state = 'due', due_at = due_at - 1000000000 WHERE state = 'scheduled'")

@@ -128,7 +128,7 @@ struct Inbox {
   /// Waits until the ledger shows leased work.
   func waitForWork(_ count: Int = 1) throws {
     try Resident.wait("work was begun") {
-      let leased = try? ledger("SELECT count(*) FROM queue WHERE state = 'leased' AND kind = 'attachment'")
+      let leased = try? ledger("SELECT count(*) FROM jobs WHERE state = 'leased' AND kind = 'attachment'")
       return leased.flatMap { Int($0) } ?? 0 >= count
     }
   }

@@ -39,8 +39,8 @@ extension Breakage {
       Breakage("delivered, and still in the queue", ["delivery-doubled", "job-left"]) { home in
         try home.sql(
           """
-          INSERT INTO jobs (key, lane, priority, state, due_at)
-            SELECT \(call) * 2 + 1, key, 0, 'due', 1 FROM lanes WHERE name = 'hook'
+          INSERT INTO jobs (kind, subject, lane, priority, state, due_at)
+            SELECT 'delivery', \(call), key, 0, 'due', 1 FROM lanes WHERE name = 'hook'
           """)
       },
       Breakage("a delivery is given up", ["delivery-dead"]) { home in

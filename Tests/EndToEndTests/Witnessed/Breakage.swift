@@ -149,7 +149,7 @@ struct Breakage {
     [
       Breakage("ended, and still in the queue", ["state-second", "job-left"]) { home in
         try home.sql(
-          "INSERT INTO jobs (key, lane, priority, state, due_at, attempts) VALUES (\(a) * 2, 1, 0, 'due', 1, 1)"
+          "INSERT INTO jobs (kind, subject, lane, priority, state, due_at, attempts) VALUES ('attachment', \(a), 1, 0, 'due', 1, 1)"
         )
       },
       Breakage("an event of another state", ["state-second", "event-wrong", "call-wrong"]) { home in
@@ -260,14 +260,14 @@ struct Breakage {
       Breakage("more attempts on record than were begun", ["lease-wrong", "state-second", "job-left"]) {
         home in
         try home.sql(
-          "INSERT INTO jobs (key, lane, priority, state, due_at) VALUES (\(a) * 2, 1, 0, 'due', 1)"
+          "INSERT INTO jobs (kind, subject, lane, priority, state, due_at) VALUES ('attachment', \(a), 1, 0, 'due', 1)"
         )
       },
       Breakage("a lease ahead of all coordinators", ["lease-wrong", "delivery-doubled", "job-left"]) { home in
         try home.sql(
           """
-          INSERT INTO jobs (key, lane, priority, state, due_at, holder, token)
-            SELECT \(call) * 2 + 1, key, 0, 'leased', 1, 1000000, 1 FROM lanes WHERE name = 'hook'
+          INSERT INTO jobs (kind, subject, lane, priority, state, due_at, holder, token)
+            SELECT 'delivery', \(call), key, 0, 'leased', 1, 1000000, 1 FROM lanes WHERE name = 'hook'
           """)
       },
     ]
@@ -284,8 +284,8 @@ struct Breakage {
         try home.sql(
           """
           UPDATE deliveries SET status = 'pending', finished_at = NULL WHERE key = \(call);
-          INSERT INTO jobs (key, lane, priority, state, due_at)
-            SELECT \(call) * 2 + 1, key, 0, 'due', 1 FROM lanes WHERE name = 'hook'
+          INSERT INTO jobs (kind, subject, lane, priority, state, due_at)
+            SELECT 'delivery', \(call), key, 0, 'due', 1 FROM lanes WHERE name = 'hook'
           """)
       },
       Breakage("a lane that is paused", ["lane-paused"]) { home in

@@ -93,7 +93,7 @@ struct WitnessedHome {
   /// Waits until it is leased, and all others have been told.
   private func waitForTheOneThatIsHeld(_ out: String) throws -> Bool {
     let query = """
-      SELECT 1 FROM queue JOIN attachments a ON kind = 'attachment' AND a.key = subject
+      SELECT 1 FROM jobs JOIN attachments a ON kind = 'attachment' AND a.key = subject
       WHERE file_name = 'zz.txt' AND state = 'leased'
       """
     for _ in 0..<50_000 {

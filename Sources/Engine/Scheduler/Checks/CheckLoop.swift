@@ -225,7 +225,7 @@ final class CheckLoop {
         declaredType: asked.check.declaredType),
       participants: "[]", source: .file(host: nil, path: [], size: 0, modified: 0, folderDevice: nil))
     let lease = Lease(
-      job: 0, token: Token(holder: 0, number: 0), attempt: attempt, counted: attempt,
+      job: JobKey(.attachment, 0), token: Token(holder: 0, number: 0), attempt: attempt, counted: attempt,
       crashes: attempt - 1, work: .attachment(attachment))
     let flight = Flight(serial: serial, lease: lease, lane: lane, plan)
     flight.take(descriptor, FileState(facts))
