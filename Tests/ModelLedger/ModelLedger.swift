@@ -31,11 +31,12 @@ package final class ModelLedger: Sendable {
   ///   - ids: what gives it its ids; `nil`: as the ledger has it.
   package func join(_ name: String = "host", ids: UUIDv7Generator? = nil) throws -> ModelWriter {
     let now = clock()
-    let holder = rows.withLock { rows in
-      _ = rows.takeBackLost(at: now, but: nil)
-      return rows.join(name, until: now + patience, at: now)
+    let maker = ModelMaker(ids ?? self.ids(), try SHA256())
+    rows.withLock { rows in
+      _ = rows.transact(maker) { $0.takeBackLost(at: now, but: nil) }
+      maker.holder = rows.join(name, until: now + patience, at: now)
     }
-    return ModelWriter(self, holder: holder, patience: patience, ModelMaker(ids ?? self.ids(), try SHA256()))
+    return ModelWriter(self, holder: maker.holder, patience: patience, maker)
   }
 
   package func reader() -> ModelReader { ModelReader(self) }
@@ -44,7 +45,7 @@ package final class ModelLedger: Sendable {
 
   /// How many attempts were begun by the job of an attachment; 0: it has none.
   package func attempts(ofJobFor key: Int64) -> Int {
-    rows.withLock { rows in rows.attachments[key]?.job.flatMap { rows.jobs[$0]?.attempts } ?? 0 }
+    rows.withLock { $0.jobs[JobKey(.attachment, key)]?.attempts ?? 0 }
   }
 
   /// The ids of what was deleted.
@@ -56,8 +57,10 @@ package final class ModelLedger: Sendable {
         guard job.key.kind == .attachment else {
           return (false, job.dueAt != nil, job.isWaiting)
         }
-        let transfer = rows.attachments[job.key.subject]?.transfer.flatMap { rows.transfers[$0]?.job }
-        let isAside = job.isWaiting && transfer.flatMap { rows.jobs[$0] }?.isWaiting == true
+        let transfer = rows.attachments[job.key.subject]?.transfer.flatMap {
+          rows.jobs[JobKey(.transfer, $0)]
+        }
+        let isAside = job.isWaiting && transfer?.isWaiting == true
         return (true, job.dueAt != nil, isAside)
       }
     }
@@ -79,6 +82,8 @@ package enum ModelFault: CaseIterable, Sendable {
 final class ModelMaker {
   var ids: UUIDv7Generator
   let hash: SHA256
+  /// 0: it joins.
+  var holder: Int64 = 0
 
   init(_ ids: UUIDv7Generator, _ hash: SHA256) {
     (self.ids, self.hash) = (ids, hash)
@@ -126,7 +131,8 @@ package final class ModelWriter: LedgerWriter {
       guard rows.holders[holder]?.number == exchange.number - 1 else { throw fenced(exchange) }
       rows.holders[holder]?.number = exchange.number
       rows.holders[holder]?.until = now + patience
-      return rows.perform(exchange, Token(holder: holder, number: exchange.number), at: now, maker)
+      let token = Token(holder: holder, number: exchange.number)
+      return rows.transact(maker) { $0.perform(exchange, token, at: now) }
     }
     last = (exchange.number, reply)
     whenDone(exchange, reply)
@@ -148,7 +154,7 @@ package final class ModelWriter: LedgerWriter {
 
   package func takeBackLost() throws(LedgerError) -> Int {
     let now = ledger.clock()
-    return ledger.rows.withLock { $0.takeBackLost(at: now, but: holder) }
+    return ledger.rows.withLock { $0.transact(maker) { $0.takeBackLost(at: now, but: holder) } }
   }
 
   /// Renews the right to write, and takes back what overdue coordinators had in hand.
@@ -157,12 +163,13 @@ package final class ModelWriter: LedgerWriter {
     let now = ledger.clock()
     ledger.rows.withLock { rows in
       if rows.holders[holder] != nil { rows.holders[holder]?.until = now + patience }
-      _ = rows.takeBackLost(at: now, but: holder)
+      _ = rows.transact(maker) { $0.takeBackLost(at: now, but: holder) }
     }
     return false
   }
 
   package func leave() throws(LedgerError) {
-    _ = ledger.rows.withLock { $0.remove(holder, isLost: false) }
+    let now = ledger.clock()
+    ledger.rows.withLock { $0.transact(maker) { _ = $0.remove(holder, isLost: false, at: now) } }
   }
 }

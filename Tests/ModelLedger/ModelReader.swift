@@ -69,7 +69,8 @@ package final class ModelReader: LedgerQueries {
     status.deadLetters = Int64(rows.deliveries.count { $0.value.status == .dead })
     status.failedDownloads = Int64(rows.transfers.count { $0.value.isFinished && $0.value.reason != nil })
     status.oldestQueuedAt =
-      rows.attachments.filter { $0.value.job != nil }.min { $0.key < $1.key }?.value.createdAt
+      rows.attachments.filter { rows.jobs[JobKey(.attachment, $0.key)] != nil }.min { $0.key < $1.key }?.value
+      .createdAt
     return status
   }
 
@@ -217,7 +218,7 @@ package final class ModelReader: LedgerQueries {
 
   package func place(of key: Int64) throws(LedgerError) -> QueuePlace? {
     let (rows, now) = (rows, ledger.clock())
-    guard let job = rows.attachments[key]?.job.flatMap({ rows.jobs[$0] }) else { return nil }
+    guard let job = rows.jobs[JobKey(.attachment, key)] else { return nil }
     return QueuePlace(
       state: job.isExpanded
         ? .expanded
@@ -240,7 +241,7 @@ package final class ModelReader: LedgerQueries {
   // MARK: Deliveries
 
   private func record(_ delivery: ModelRows.Delivery, _ rows: ModelRows, _ now: Int64) -> DeliveryRecord {
-    let (lease, job) = (delivery.lease, delivery.job.flatMap { rows.jobs[$0] })
+    let (lease, job) = (delivery.lease, rows.jobs[JobKey(.delivery, delivery.lease.key)])
     return DeliveryRecord(
       key: lease.key, id: lease.id, attachmentId: lease.attachmentId, type: lease.type,
       channel: lease.channel, recipient: lease.recipient, status: delivery.status,

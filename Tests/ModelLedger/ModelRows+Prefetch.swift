@@ -1,11 +1,12 @@
 import LedgerPort
+import LedgerRules
 import Pipeline
 import Platform
 
 // Which links are fetched by themselves: those of the newest messages of each conversation.
 extension ModelRows {
   /// The newest messages with links of a conversation.
-  private func window(of conversation: String, _ messages: Int) -> Set<String> {
+  func window(of conversation: String, _ messages: Int) -> Set<String> {
     var window: [String] = []
     for (_, attachment) in attachments.sorted(by: { $0.key > $1.key }) {
       let origin = attachment.origin
@@ -18,8 +19,8 @@ extension ModelRows {
   }
 
   private func isWanted(_ transfer: Int64, _ messages: Int) -> Bool {
-    let waiting = attachments(of: transfer).compactMap { attachments[$0] }
-      .filter { $0.job.flatMap { jobs[$0] }?.isWaiting == true }
+    let waiting = attachments(of: transfer).filter { jobs[JobKey(.attachment, $0)]?.isWaiting == true }
+      .compactMap { attachments[$0] }
     return waiting.isEmpty
       || waiting.contains {
         $0.ownMessage || window(of: $0.origin.conversationId, messages).contains($0.origin.messageId)
@@ -39,17 +40,19 @@ extension ModelRows {
       if isWanted(job, messages) { jobs[job.key]?.isWaiting = false }
     }
   }
+}
 
+extension ModelTransaction {
   /// Where messages were deleted, older ones have moved up.
-  mutating func refillWindows(_ tally: inout ModelTally) {
-    guard let messages = prefetches[tally.token.holder], messages > 0 else { return }
-    for conversation in tally.shrunk {
-      let window = window(of: conversation, messages)
-      for attachment in attachments.values where attachment.origin.conversationId == conversation {
-        guard window.contains(attachment.origin.messageId),
-          let job = attachment.transfer.flatMap({ transfers[$0]?.job }), jobs[job]?.isWaiting == true
+  mutating func refillWindows(_ tally: inout ExchangeTally) {
+    guard let messages = rows.prefetches[tally.token.holder], messages > 0 else { return }
+    for conversation in shrunk {
+      let window = rows.window(of: conversation, messages)
+      for attachment in rows.attachments.values where attachment.origin.conversationId == conversation {
+        guard window.contains(attachment.origin.messageId), let transfer = attachment.transfer,
+          rows.jobs[JobKey(.transfer, transfer)]?.isWaiting == true
         else { continue }
-        jobs[job]?.isWaiting = false
+        rows.jobs[JobKey(.transfer, transfer)]?.isWaiting = false
         tally.touch(.downloads)
       }
     }

@@ -19,7 +19,6 @@ extension ModelRows {
     var isRejected = false
     /// Of the last try.
     var reason: Reason?
-    var job: JobKey?
     /// Those that have its link.
     var attachments: Set<Int64> = []
 
@@ -27,203 +26,8 @@ extension ModelRows {
     var isExpired: Bool { isFinished && fetched == nil && reason?.code == TransferRun.expired }
   }
 
-  // MARK: Who waits
-
-  static func identity(of link: Link, _ hash: SHA256) -> [UInt8] {
-    var link = link
-    (link.declaredType, link.expiresAt) = (nil, nil)
-    var values = HashedValues()
-    values.add(String(describing: link))
-    return hash.digest(of: values)
-  }
-
-  mutating func transfer(for link: Link, identity: [UInt8]) -> Int64 {
-    if let known = transfers.first(where: { $0.value.identity == identity }) { return known.key }
-    let key = Self.next(transfers.keys)
-    let host = (try? PlainSealer().host(of: link)) ?? 0
-    let sender = (try? PlainSealer().sender(of: link)) ?? 0
-    transfers[key] = Transfer(identity: identity, link: link, host: host, sender: sender)
-    return key
-  }
-
-  /// The job of an attachment with a link: it waits, unless the content is here already.
-  mutating func addLinkedJob(
-    _ attachment: Int64, _ transfer: Int64, priority: Int64, attempts: Int = 0, _ tally: inout ModelTally
-  ) -> JobKey {
-    let job = addJob(
-      JobKey(.attachment, attachment), .attachments, priority: priority, attempts: attempts,
-      sender: attachments[attachment]?.origin.senderId)
-    if let content = transfers[transfer]?.fetched {
-      name(attachment, as: content)
-      tally.touch(.attachments)
-    } else {
-      jobs[job]?.isWaiting = true
-      queueTransfer(transfer, priority: priority)
-      tellPriority(of: transfer, &tally)
-      tally.touch(.downloads)
-    }
-    return job
-  }
-
-  /// One without a name gets the server's.
-  private mutating func name(_ attachment: Int64, as content: FetchedContent) {
-    guard let name = content.fileName, let origin = attachments[attachment]?.origin,
-      origin.fileName == IntakeItem.unnamed
-    else { return }
-    attachments[attachment]?.origin = origin.replacing(fileName: name)
-  }
-
-  /// A transfer is due. One that is queued already may only become more urgent.
-  mutating func queueTransfer(_ key: Int64, priority: Int64) {
-    if transfers[key]?.isFinished == true {
-      if transfers[key]?.fetched != nil { transfers[key]?.state.bytes = 0 }
-      transfers[key]?.isFinished = false
-      transfers[key]?.fetched = nil
-      transfers[key]?.isRejected = false
-      transfers[key]?.reason = nil
-      transfers[key]?.restarts = 0
-    }
-    if let job = transfers[key]?.job {
-      let before = jobs[job]?.priority ?? priority
-      jobs[job]?.priority = max(before, priority)
-      jobs[job]?.isWaiting = false
-    } else {
-      let job = addJob(JobKey(.transfer, key), .downloads, priority: priority)
-      transfers[key]?.job = job
-    }
-  }
-
-  /// An attachment that was cancelled and then wanted after all waits again.
-  mutating func waitForTransfer(_ job: Job, _ transfer: Int64) {
-    jobs[job.key]?.isWaiting = true
-    queueTransfer(transfer, priority: job.priority)
-  }
-
   /// The attachments of a transfer, in order.
   func attachments(of transfer: Int64) -> [Int64] { transfers[transfer]?.attachments.sorted() ?? [] }
-
-  mutating func leave(_ transfer: Int64, _ tally: inout ModelTally) {
-    switch leave(transfer) {
-    case .keepsFile: break
-    case .isUnwanted: tally.unwanted.append(transfer)
-    case .dropsFile: tally.filesToDelete.append(transfer)
-    }
-  }
-
-  enum Left { case keepsFile, isUnwanted, dropsFile }
-
-  /// What of a transfer nobody needs goes.
-  @discardableResult
-  mutating func leave(_ key: Int64) -> Left {
-    let keys = attachments(of: key)
-    let queued = keys.compactMap { attachments[$0]?.job.flatMap { jobs[$0] } }
-    if queued.contains(where: \.isWaiting) { return .keepsFile }
-    if let job = transfers[key]?.job {
-      if jobs[job]?.token != nil { return .isUnwanted }
-      jobs[job] = nil
-      transfers[key]?.job = nil
-    }
-    if !queued.isEmpty { return .keepsFile }
-    // What came is there for a new link.
-    if transfers[key]?.isExpired == true && !keys.isEmpty { return .keepsFile }
-    transfers[key]?.state = TransferState()
-    if keys.isEmpty { transfers[key] = nil }
-    return .dropsFile
-  }
-
-  /// Those that wait for a transfer are due.
-  private mutating func wakeWaiting(for transfer: Int64, _ tally: inout ModelTally) {
-    let keys = attachments(of: transfer)
-    for job in keys.compactMap({ attachments[$0]?.job }) { jobs[job]?.isWaiting = false }
-    tally.touch(.attachments)
-    tally.changed += keys.prefix(1000).map { .attachment($0) }
-  }
-
-  private func tellPriority(of transfer: Int64, _ tally: inout ModelTally) {
-    guard let job = transfers[transfer]?.job.flatMap({ jobs[$0] }), job.token != nil else { return }
-    tally.priorities.append(TransferPriority(key: transfer, priority: job.priority))
-  }
-
-  /// A transfer is as urgent as the most urgent that waits for it.
-  mutating func prioritize(_ transfer: Int64, _ tally: inout ModelTally) {
-    tally.touch(.downloads)
-    guard let job = transfers[transfer]?.job else { return }
-    defer { tellPriority(of: transfer, &tally) }
-    let waiting = attachments(of: transfer).compactMap { attachments[$0]?.job.flatMap { jobs[$0] } }
-      .filter(\.isWaiting)
-    if let most = waiting.map(\.priority).max() {
-      jobs[job]?.priority = most
-      jobs[job]?.isWaiting = false
-      if most >= TransferPriority.urgent { hasten(job, tally.now) }
-    }
-  }
-
-  // MARK: Results
-
-  mutating func settle(
-    _ job: Job, transfer ending: Settlement.Ending, _ tally: inout ModelTally
-  ) -> SettlementOutcome {
-    // What became of an old link says nothing of the new one, unless all is here.
-    if job.key.kind == .transfer, case let key = job.key.subject, job.cancellation != nil {
-      if case .fetched = ending {
-      } else {
-        giveBack(job.key)
-        leave(key, &tally)
-        return .conflict
-      }
-    }
-    switch ending {
-    case .fetched(let key, let content):
-      endJob(of: key)
-      transfers[key]?.fetched = content
-      transfers[key]?.state.bytes = content.size
-      transfers[key]?.state.total = content.size
-      for key in attachments(of: key) where attachments[key]?.job.flatMap({ jobs[$0] })?.isWaiting == true {
-        name(key, as: content)
-      }
-      transfers[key]?.reason = nil
-      wakeWaiting(for: key, &tally)
-      leave(key, &tally)
-    case .notFetched(let key, let reason, let isRejected):
-      endJob(of: key)
-      transfers[key]?.reason = reason
-      transfers[key]?.isRejected = isRejected
-      wakeWaiting(for: key, &tally)
-      leave(key, &tally)
-    case .transferAgain(let key, let after, let isCounted, let state, let reason):
-      schedule(job, tally.now + min(after, 1 << 50), tally.now)
-      if !isCounted { jobs[job.key]?.uncounted += 1 }
-      transfers[key]?.state = state
-      transfers[key]?.reason = reason
-      leave(key, &tally)
-    case .transferRestarts(let key, let reason):
-      schedule(job, tally.now, tally.now)
-      transfers[key]?.state = TransferState()
-      transfers[key]?.restarts += 1
-      transfers[key]?.reason = reason
-      leave(key, &tally)
-    case .fetchAgain(_, let transfer):
-      giveBack(job.key)
-      // One that a person does not want any more waits for nothing.
-      guard job.cancellation == nil else { break }
-      waitForTransfer(job, transfer)
-      tally.touch(.downloads)
-    default: return .leaseLost
-    }
-    return .counted
-  }
-
-  private mutating func endJob(of key: Int64) {
-    if let job = transfers[key]?.job { jobs[job] = nil }
-    transfers[key]?.job = nil
-    transfers[key]?.isFinished = true
-  }
-
-  mutating func take(_ checkpoint: TransferCheckpoint) {
-    if jobs[checkpoint.job]?.token == checkpoint.token && jobs[checkpoint.job]?.cancellation == nil {
-      transfers[checkpoint.key]?.state = checkpoint.state
-    }
-  }
 
   // MARK: Leases
 
@@ -273,7 +77,7 @@ extension ModelRows {
 
   func record(_ key: Int64, _ now: Int64) -> TransferRecord? {
     guard let transfer = transfers[key] else { return nil }
-    let job = transfer.job.flatMap { jobs[$0] }
+    let job = jobs[JobKey(.transfer, key)]
     let state: TransferRecord.State =
       if let job {
         job.token != nil ? .running : (job.dueAt ?? now) > now ? .scheduled : .waiting
@@ -298,9 +102,8 @@ extension ModelRows {
   }
 
   private var hasUrgentTransfer: Bool {
-    transfers.values.contains { transfer in
-      guard let job = transfer.job.flatMap({ jobs[$0] }) else { return false }
-      return job.token != nil && job.priority >= TransferPriority.urgent
+    jobs.values.contains {
+      $0.key.kind == .transfer && $0.token != nil && $0.priority >= TransferPriority.urgent
     }
   }
 
@@ -308,8 +111,8 @@ extension ModelRows {
   var transfersWithFiles: Set<Int64> {
     Set(
       transfers.keys.filter { key in
-        transfers[key]?.job != nil || transfers[key]?.isExpired == true
-          || attachments(of: key).contains { attachments[$0]?.job != nil }
+        jobs[JobKey(.transfer, key)] != nil || transfers[key]?.isExpired == true
+          || attachments(of: key).contains { jobs[JobKey(.attachment, $0)] != nil }
       })
   }
 }

@@ -46,7 +46,6 @@ struct ModelRows: Sendable {
     /// What its content was taken out of.
     var parent: Int64?
     var expansion: Expansion?
-    var job: JobKey?
     /// By number.
     var attempts: [Int: [AttemptRecord]] = [:]
     /// The types of its events, oldest first.
@@ -55,13 +54,8 @@ struct ModelRows: Sendable {
   }
 
   struct Expansion {
-    var contents: Int64 = 0
-    var bytes: Int64 = 0
-    /// Children that have not ended.
-    var open: Int64 = 0
-    /// Of a root: how long stages have worked on what came out of it.
-    var microseconds: Int64 = 0
-    /// What was said of it before it waited for them; `nil`: it does not.
+    var row: ExpansionRow
+    /// What was said of it before it waited for its children; `nil`: it does not.
     var said: (outcome: AttachmentOutcome, steps: [Step])?
   }
 
@@ -70,7 +64,6 @@ struct ModelRows: Sendable {
     var status = DeliveryStatus.pending
     var reason: Reason?
     var finishedAt: Int64?
-    var job: JobKey?
   }
 
   struct Job {
@@ -95,6 +88,15 @@ struct ModelRows: Sendable {
     var cancellation: String?
 
     var isDue: Bool { dueAt == nil && token == nil && !isWaiting && !isExpanded }
+
+    /// As the rules see it.
+    var row: JobRow {
+      let state: JobRow.State =
+        if let token { .leased(token) } else if let dueAt { .scheduled(at: dueAt) } else if isWaiting {
+          .waiting
+        } else { isExpanded ? .expanded : .due }
+      return JobRow(state, priority: priority, cancellation: cancellation)
+    }
   }
 
   /// What has changed, as it is kept: what it is called is looked up when it is read.
@@ -155,32 +157,10 @@ struct ModelRows: Sendable {
     holders[lastHolder] = Holder(host: host, until: until)
     let lifted = lanes.filter { $0.value.contains { $0.pause.cause == .fault && $0.host == host } }.map(\.key)
     for lane in lifted { lanes[lane]?.removeAll { $0.pause.cause == .fault && $0.host == host } }
-    record(lifted.sorted { $0.description < $1.description }.map { .lane($0) })
+    var changed = ChangedSubjects()
+    for lane in lifted.sorted(by: { $0.description < $1.description }) { changed.add(lane: lane) }
+    record(changed)
     return lastHolder
-  }
-
-  /// Removes the overdue holders. Returns how many jobs they had.
-  mutating func takeBackLost(at now: Int64, but self: Int64?) -> Int {
-    let lost = holders.filter { $0.value.until < now && $0.key != self }.keys
-    return lost.reduce(0) { $0 + remove($1, isLost: true) }
-  }
-
-  @discardableResult
-  mutating func remove(_ holder: Int64, isLost: Bool) -> Int {
-    holders[holder] = nil
-    let keys = jobs.values.filter { $0.token?.holder == holder }.map(\.key)
-    for key in keys {
-      giveBack(key)
-      if isLost { jobs[key]?.losses += 1 }
-    }
-    for key in keys where key.kind == .transfer { leave(key.subject) }
-    return keys.count
-  }
-
-  /// The job is due again, and the attempt is not counted.
-  mutating func giveBack(_ key: JobKey) {
-    jobs[key]?.token = nil
-    jobs[key]?.uncounted += 1
   }
 
   // MARK: Orders
@@ -217,15 +197,12 @@ struct ModelRows: Sendable {
 
   // MARK: Small changes
 
-  /// The changes of one exchange get one number. They are told by kind, a lane once.
-  mutating func record(_ changed: [Subject]) {
+  /// The changes of one exchange get one number. They are told by kind.
+  mutating func record(_ changed: ChangedSubjects) {
     if changed.isEmpty { return }
-    var (once, lanes) = ([Subject](), Set<Subject>())
-    for subject in changed {
-      if case .lane = subject, !lanes.insert(subject).inserted { continue }
-      once.append(subject)
-    }
-    changes.append(Change.Kind.allCases.flatMap { kind in once.filter { $0.kind == kind } })
+    changes.append(
+      changed.attachments.map { .attachment($0) } + changed.deletions.map { .deletion(Int($0)) }
+        + changed.deliveries.map { .delivery($0) } + changed.lanes.map { .lane($0) })
   }
 
   /// What has changed, unless it was deleted since.
@@ -242,26 +219,14 @@ struct ModelRows: Sendable {
 
   static func next(_ keys: some Collection<Int64>) -> Int64 { (keys.max() ?? 0) + 1 }
 
-  mutating func count(_ status: Status, _ number: Int64, _ bytes: Int64 = 0) {
-    counts[status, default: (0, 0)].count += number
-    counts[status, default: (0, 0)].bytes += bytes
-  }
-
-  mutating func addJob(
-    _ key: JobKey, _ lane: LaneName, priority: Int64, attempts: Int = 0, sender: String? = nil
-  ) -> JobKey {
-    jobs[key] = Job(key: key, lane: lane, priority: priority, attempts: attempts, uncounted: attempts)
-    if let sender, let hash = try? SHA256() { jobs[key]?.turn = TurnClaim.turn(of: sender, hash) }
-    if lanes[lane] == nil { lanes[lane] = [] }
-    return key
-  }
-
   /// Why a lane stands still, a person's pause first.
   func pauses(of lane: LaneName) -> [Pause] {
     (lanes[lane] ?? []).map(\.pause).sorted { $0.cause.rawValue > $1.cause.rawValue }
   }
 
-  static func bytes(_ outcome: AttachmentOutcome) -> Int64 { min(outcome.sizeBytes ?? 0, 1 << 50) }
+  static func size(of source: AttachmentSource) -> Int64 {
+    if case .file(_, _, let size, _, _) = source { size } else { 0 }
+  }
 }
 
 extension ModelRows.Subject {

@@ -15,14 +15,18 @@ extension SQL {
   static let transferOf: StaticString = "SELECT transfer_key FROM links WHERE attachment_key = ?1"
 
   static let attachmentsOf: StaticString =
+    "SELECT attachment_key FROM links WHERE transfer_key = ?1 ORDER BY attachment_key"
+
+  static let someAttachmentsOf: StaticString =
     "SELECT attachment_key FROM links WHERE transfer_key = ?1 LIMIT 1000"
 
-  static let isFetched: StaticString = "SELECT sha256 IS NOT NULL, file_name FROM transfers WHERE key = ?1"
-
-  static let addLinkedJob: StaticString = """
-    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, attempts, uncounted, turn)
-    VALUES ('attachment', ?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7)
+  static let highestWaiting: StaticString = """
+    SELECT max(j.priority) FROM links l
+      JOIN jobs j ON j.kind = 'attachment' AND j.subject = l.attachment_key AND j.state = 'waiting'
+    WHERE l.transfer_key = ?1
     """
+
+  static let isFetched: StaticString = "SELECT sha256 IS NOT NULL, file_name FROM transfers WHERE key = ?1"
 
   /// One that is to be fetched has neither come nor failed.
   static let reopenTransfer: StaticString = """
@@ -30,14 +34,6 @@ extension SQL {
       reason_message = NULL, file_name = NULL, content_type = NULL, restarts = 0, bytes = CASE WHEN sha256 IS NULL THEN bytes ELSE 0 END
     WHERE key = ?1 AND finished_at IS NOT NULL
     """
-
-  static let addTransferJob = SQLText(
-    """
-    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, host, sender, in_turn)
-    SELECT 'transfer', key, ?2, ?3, 'due', ?4, host, sender, 1 FROM transfers WHERE key = ?1
-    ON CONFLICT DO UPDATE SET priority = max(priority, excluded.priority),
-      state = CASE state WHEN 'waiting' THEN 'due' ELSE state END, in_turn = CASE state WHEN 'waiting' THEN 1 ELSE in_turn END
-    """)
 
   /// Whether a transfer has ended since its link was not taken any more. What came is kept for a new one.
   static let isExpired = "t.finished_at IS NOT NULL AND t.reason_code = '\(TransferRun.expired)'"
@@ -51,10 +47,6 @@ extension SQL {
       EXISTS (SELECT 1 FROM transfers t WHERE key = ?1 AND \(isExpired))
     FROM links l LEFT JOIN jobs j ON j.kind = 'attachment' AND j.subject = l.attachment_key WHERE l.transfer_key = ?1
     """)
-
-  /// Its file goes.
-  static let forgetProgress: StaticString =
-    "UPDATE transfers SET bytes = 0, total = NULL, validators = NULL WHERE key = ?1"
 
   static let removeTransfer: StaticString = "DELETE FROM transfers WHERE key = ?1"
 
@@ -84,29 +76,9 @@ extension SQL {
     UPDATE transfers SET finished_at = ?2, reason_code = ?3, reason_message = ?4, is_rejected = ?5 WHERE key = ?1
     """
 
-  static let noteTransfer: StaticString =
-    "UPDATE transfers SET reason_code = ?2, reason_message = ?3 WHERE key = ?1"
-
-  static let restartTransfer: StaticString = """
-    UPDATE transfers SET restarts = restarts + 1, bytes = 0, total = NULL, validators = NULL, reason_code = ?2,
-      reason_message = ?3
-    WHERE key = ?1
+  static let noteTransfer: StaticString = """
+    UPDATE transfers SET reason_code = ?2, reason_message = ?3, restarts = restarts + ?4 WHERE key = ?1
     """
-
-  /// The attachment waits for its transfer again, unless it was cancelled; the attempt does not count.
-  static let waitAgain: StaticString = """
-    UPDATE jobs SET state = CASE WHEN cancelled IS NULL THEN 'waiting' ELSE 'due' END, holder = NULL, token = NULL,
-      uncounted = uncounted + 1
-    WHERE kind = ?1 AND subject = ?2 AND holder = ?3 AND token = ?4
-    """
-
-  static let waitForTransfer: StaticString =
-    "UPDATE jobs SET state = 'waiting' WHERE kind = 'attachment' AND subject = ?1"
-
-  static let queuedJob: StaticString =
-    "SELECT state, priority FROM jobs WHERE kind = 'attachment' AND subject = ?1"
-
-  static let priorityOf: StaticString = "SELECT priority FROM jobs WHERE kind = 'attachment' AND subject = ?1"
 
   /// Those that a coordinator (?1) has in hand (?2 is 1), or that others have (0).
   static let transfersInHand = SQLText(
@@ -114,12 +86,6 @@ extension SQL {
     SELECT subject FROM jobs
     WHERE state = 'leased' AND kind = 'transfer' AND (holder = ?1) = ?2
     """)
-
-  static let isHeld: StaticString =
-    """
-    SELECT EXISTS (
-      SELECT 1 FROM jobs WHERE kind = ?1 AND subject = ?2 AND holder = ?3 AND token = ?4 AND cancelled IS NULL)
-    """
 
   static let identityOf: StaticString = "SELECT identity FROM transfers WHERE key = ?1"
 
@@ -182,27 +148,6 @@ extension SQL {
   static let hostsInHand = SQLText(
     "SELECT host, sender FROM jobs INDEXED BY jobs_leased WHERE state = 'leased' AND kind = 'transfer'")
 
-  /// A transfer is as urgent as the most urgent that waits for it.
-  static let prioritizeTransfer = SQLText(
-    """
-    UPDATE jobs SET state = CASE state WHEN 'waiting' THEN 'due' ELSE state END,
-      in_turn = CASE state WHEN 'waiting' THEN 1 ELSE in_turn END, priority = (
-      SELECT max(j.priority) FROM links l JOIN jobs j ON j.kind = 'attachment' AND j.subject = l.attachment_key AND j.state = 'waiting'
-      WHERE l.transfer_key = ?1)
-    WHERE kind = 'transfer' AND subject = ?1 AND EXISTS (
-      SELECT 1 FROM links l JOIN jobs j ON j.kind = 'attachment' AND j.subject = l.attachment_key AND j.state = 'waiting' WHERE l.transfer_key = ?1)
-    """)
-
-  /// Who wants something before all others does not wait for its next try.
-  static let wantUrgent = SQLText(
-    """
-    UPDATE jobs SET due_at = ?2 WHERE kind = 'transfer' AND subject = ?1 AND state = 'scheduled' AND due_at > ?2
-      AND priority >= \(TransferPriority.urgent)
-    """)
-
-  static let priorityUnderway = SQLText(
-    "SELECT priority FROM jobs WHERE kind = 'transfer' AND subject = ?1 AND state = 'leased'")
-
   static let pageOfTransfers = SQLText(
     """
     SELECT t.key, a.source, coalesce(t.size_bytes, t.bytes), coalesce(t.size_bytes, t.total), t.sha256 IS NOT NULL,
@@ -247,23 +192,11 @@ extension SQL {
 
   // MARK: A new link
 
-  /// What a new link for an attachment has to see.
-  static let attachmentToRefresh: StaticString = """
-    SELECT a.key, a.status, j.state, j.cancelled IS NOT NULL, t.key, t.sha256 IS NOT NULL, t.identity, t.request, t.bytes,
-      t.total, t.validators
-    FROM attachments a LEFT JOIN jobs j ON j.kind = 'attachment' AND j.subject = a.key LEFT JOIN links l ON l.attachment_key = a.key
-      LEFT JOIN transfers t ON t.key = l.transfer_key
-    WHERE a.id = ?1
+  /// What a new link for an attachment has to see of its old one.
+  static let linkFact: StaticString = """
+    SELECT t.key, t.sha256 IS NOT NULL, t.identity, t.request, t.bytes, t.total, t.validators
+    FROM links l JOIN transfers t ON t.key = l.transfer_key WHERE l.attachment_key = ?1
     """
-
-  /// Those that share a transfer: what is to be known of each before it waits for a new link.
-  static let sharers = SQLText(
-    """
-    SELECT a.key, a.status, a.status IN ('rejected', 'failed') AND a.reason_stage = '\(TransferRun.stage)', j.state,
-      j.cancelled IS NOT NULL, j.priority
-    FROM links l JOIN attachments a ON a.key = l.attachment_key LEFT JOIN jobs j ON j.kind = 'attachment' AND j.subject = a.key
-    WHERE l.transfer_key = ?1 ORDER BY a.key
-    """)
 
   static let replaceLink: StaticString = """
     UPDATE transfers SET identity = ?2, host = ?3, request = ?4, bytes = ?5, total = ?6, validators = ?7 WHERE key = ?1
@@ -281,16 +214,6 @@ extension SQL {
   static let nameSources: StaticString = """
     UPDATE attachments SET source = ?2 WHERE key IN (SELECT attachment_key FROM links WHERE transfer_key = ?1)
     """
-
-  static let wakeOne: StaticString =
-    "UPDATE jobs SET state = 'due', due_at = ?2 WHERE kind = 'attachment' AND subject = ?1 AND state = 'waiting'"
-
-  /// What the lease under way says of the old link does not count, but that all is fetched.
-  static let setLinkReplaced: StaticString =
-    "UPDATE jobs SET cancelled = 'its link was replaced' WHERE kind = 'transfer' AND subject = ?1 AND state = 'leased'"
-
-  static let isLinkReplaced: StaticString =
-    "SELECT cancelled IS NOT NULL FROM jobs WHERE kind = ?1 AND subject = ?2 AND holder = ?3 AND token = ?4"
 
   static let takeNewLink: StaticString =
     "UPDATE jobs SET cancelled = NULL WHERE kind = 'transfer' AND subject = ?1"

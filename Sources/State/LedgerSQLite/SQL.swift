@@ -31,7 +31,7 @@ enum SQL {
     """
 
   static let faultyLanes: StaticString = """
-    SELECT p.lane FROM pauses p JOIN lanes l ON l.key = p.lane WHERE p.cause = 'fault' ORDER BY l.kind, l.name
+    SELECT l.kind, l.name FROM pauses p JOIN lanes l ON l.key = p.lane WHERE p.cause = 'fault' ORDER BY l.kind, l.name
     """
 
   static let liftFaults: StaticString = "DELETE FROM pauses WHERE cause = 'fault'"
@@ -60,9 +60,6 @@ enum SQL {
   /// The same file under the same message.
   static let knownAttachment: StaticString = "SELECT id, status, key FROM attachments WHERE identity = ?1"
 
-  /// Where a message lies in its mailbox now.
-  static let moveSource: StaticString = "UPDATE attachments SET source = ?2 WHERE key = ?1 AND source <> ?2"
-
   static let addAttachment = SQLText(insertInto: "attachments", IntakeItem.columns)
 
   static let addMessage: StaticString = """
@@ -73,10 +70,6 @@ enum SQL {
 
   static let message: StaticString = """
     SELECT sender_id, participants FROM messages WHERE conversation_id = ?1 AND message_id = ?2
-    """
-
-  static let addAttachmentJob: StaticString = """
-    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, turn) VALUES ('attachment', ?1, ?2, ?3, 'due', ?4, ?5)
     """
 
   static let addToCount: StaticString = """
@@ -159,33 +152,12 @@ enum SQL {
 
   // MARK: Results. Each is fenced: it counts only if the job is leased under the same token.
 
-  static let endJob: StaticString = """
-    DELETE FROM jobs WHERE kind = ?1 AND subject = ?2 AND holder = ?3 AND token = ?4
-    """
-
-  static let isWanted: StaticString = "SELECT cancelled IS NULL FROM jobs WHERE kind = ?1 AND subject = ?2"
-
-  static let scheduleJob: StaticString = """
-    UPDATE jobs SET state = 'scheduled', in_turn = NULL, holder = NULL, token = NULL, crashes = crashes + ?6,
-      uncounted = uncounted + ?7,
-      due_at = CASE WHEN cancelled IS NULL THEN ?5 ELSE min(due_at, ?5) END
-    WHERE kind = ?1 AND subject = ?2 AND holder = ?3 AND token = ?4
-    """
-
-  static let releaseJob: StaticString = """
-    UPDATE jobs SET state = 'due', holder = NULL, token = NULL, uncounted = uncounted + 1
-    WHERE kind = ?1 AND subject = ?2 AND holder = ?3 AND token = ?4
-    """
-
   /// Takes a path for a content, once more where it has it. No row changes where the path is another content's, or its object is to
   /// be deleted.
   static let takeName: StaticString = """
     INSERT INTO names (path, sha256, uses) VALUES (?1, ?2, 1)
     ON CONFLICT DO UPDATE SET uses = uses + 1 WHERE sha256 = ?2 AND uses > 0
     """
-
-  /// Whether a path is an object's, and not only until that is deleted.
-  static let isInUse: StaticString = "SELECT uses > 0 FROM names WHERE path = ?1"
 
   static let contentAt: StaticString = "SELECT sha256 FROM names WHERE path = ?1"
 
@@ -209,8 +181,7 @@ enum SQL {
 
   static let removeDerived: StaticString = "DELETE FROM derived WHERE attachment_key = ?1"
 
-  /// Whether a path may be taken for a derived object: it is free, or has the same content.
-  static let nameInUse: StaticString = "SELECT uses FROM names WHERE path = ?1"
+  static let usesOfName: StaticString = "SELECT uses FROM names WHERE path = ?1"
 
   static let addAttempt: StaticString = """
     INSERT INTO attempts (attachment_key, number, said, recorded_at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING
@@ -225,16 +196,6 @@ enum SQL {
 
   static let addDelivery: StaticString = """
     INSERT INTO deliveries (id, event_key, channel, recipient, status) VALUES (?1, ?2, ?3, ?4, 'pending')
-    """
-
-  static let addDeliveryJob: StaticString = """
-    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, attempts, uncounted, turn)
-    VALUES ('delivery', ?1, ?2, ?3, 'due', ?4, ?5, ?5, ?6)
-    """
-
-  static let addLeasedDeliveryJob: StaticString = """
-    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, holder, token, attempts, uncounted, turn)
-    VALUES ('delivery', ?1, ?2, ?3, 'leased', ?4, ?5, ?6, ?7 + 1, ?7, ?8)
     """
 
   static let endDelivery: StaticString = """
@@ -261,11 +222,6 @@ enum SQL {
   static let hastenLane: StaticString =
     "UPDATE jobs SET due_at = ?2 WHERE state = 'scheduled' AND lane = ?1 AND due_at > ?2"
 
-  /// Makes what waits for later due at once.
-  static let hastenJob: StaticString = """
-    UPDATE jobs SET due_at = ?3 WHERE kind = ?1 AND subject = ?2 AND state = 'scheduled' AND due_at > ?3
-    """
-
   /// What commands about an attachment have to see.
   static let attachmentToChange: StaticString = """
     SELECT a.key, a.status, j.state = 'scheduled' AND j.due_at > ?2, j.priority, j.cancelled IS NOT NULL
@@ -274,39 +230,17 @@ enum SQL {
 
   static let isDeleted: StaticString = "SELECT EXISTS (SELECT 1 FROM tombstones WHERE id = ?1)"
 
-  /// What a cancelled attachment waits for ends at once.
-  static let cancelJob: StaticString = """
-    UPDATE jobs SET cancelled = ?2, due_at = CASE state WHEN 'scheduled' THEN min(due_at, ?3) ELSE due_at END,
-      state = CASE state WHEN 'waiting' THEN 'due' WHEN 'expanded' THEN 'due' ELSE state END
-    WHERE kind = 'attachment' AND subject = ?1
-    """
-
-  static let prioritizeJob: StaticString =
-    "UPDATE jobs SET priority = ?2 WHERE kind = 'attachment' AND subject = ?1"
-
   /// What commands about a delivery have to see.
   static let deliveryToChange: StaticString = """
     SELECT d.status, j.state = 'scheduled' AND j.due_at > ?3, d.channel
     FROM deliveries d LEFT JOIN jobs j ON j.kind = 'delivery' AND j.subject = d.key WHERE d.key = ?1 AND d.id = ?2
     """
 
-  /// The delivery's attempts count anew, and the channel is told that earlier ones may have taken effect.
-  static let queueDelivery: StaticString = """
-    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, attempts, uncounted)
-    VALUES ('delivery', ?1, ?2, 0, 'due', ?3, 1, 1)
-    """
-
   static let reviveDelivery: StaticString = """
     UPDATE deliveries SET status = 'pending', reason_code = NULL, reason_message = NULL, finished_at = NULL WHERE key = ?1
     """
 
-  static let removeJob: StaticString = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2"
-
   // MARK: Deleting an attachment, with all that is of it
-
-  static let attachmentToDelete: StaticString = """
-    SELECT id, identity, status, size_bytes, url, kept, conversation_id, message_id FROM attachments WHERE key = ?1
-    """
 
   static let removeDeliveryJobs: StaticString = """
     DELETE FROM jobs WHERE kind = 'delivery' AND subject IN (
@@ -342,41 +276,14 @@ enum SQL {
 
   static let removeUnusedName: StaticString = "DELETE FROM names WHERE path = ?1 AND uses = 0"
 
-  static let attachmentToQueue: StaticString =
-    "SELECT status, size_bytes, url, kept, sender_id FROM attachments JOIN messages USING (conversation_id, message_id) WHERE key = ?1"
-
-  /// Whether a stage had made new content of what came.
-  static let isObjectMade: StaticString = """
-    SELECT CASE WHEN json_valid(metadata) THEN metadata ->> '$."original.sha256"' IS NOT NULL ELSE 0 END
-    FROM attachments WHERE id = ?1
-    """
-
-  /// Whether it is the record of a check: see ``RecordedCheck/place``.
-  static let isCheck: StaticString = """
-    SELECT source_kind = 'file' AND substr(source, 1, 10) = CAST('/dev/null/' AS BLOB) FROM attachments WHERE id = ?1
-    """
-
-  static let keepObject: StaticString = "UPDATE attachments SET kept = ?2 WHERE key = ?1"
-
   static let failedAt: StaticString =
     "SELECT reason_stage, reason_code FROM attachments WHERE key = ?1 AND status = 'failed'"
-  static let forgetKept: StaticString = "UPDATE attachments SET kept = NULL WHERE key = ?1"
 
   static let queueAttachment: StaticString = """
     UPDATE attachments SET status = 'queued', media_type = NULL, size_bytes = NULL, sha256 = NULL, metadata = '{}',
       url = NULL, reason_stage = NULL, reason_code = NULL, reason_message = NULL, finished_at = NULL, fingerprint_key = NULL
     WHERE key = ?1
     """
-
-  /// The attempt numbers continue after the recorded ones. An attempt that left no steps was one, too: the next is not the first.
-  static let addRepeatedJob: StaticString = """
-    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, attempts, uncounted, turn)
-    SELECT 'attachment', ?1, ?2, 0, 'due', ?3, number, number, ?4
-    FROM (SELECT coalesce(max(number), 1) AS number FROM attempts WHERE attachment_key = ?1)
-    """
-
-  static let attemptsOf: StaticString =
-    "SELECT coalesce(max(number), 1) FROM attempts WHERE attachment_key = ?1"
 
   static let laneKey: StaticString = "SELECT key FROM lanes WHERE kind = ?1 AND name = ?2 AND host = ?3"
 

@@ -1,40 +1,7 @@
 import LedgerPort
+import LedgerRules
 import Platform
 import SQLite
-
-/// What an exchange visibly changes, gathered until its end: the position is given by the last statement of the transaction.
-struct ChangedSubjects {
-  private var attachments: [Int64] = []
-  private var deletions: [Int64] = []
-  private var deliveries: [Int64] = []
-  private var lanes: [Int64] = []
-
-  mutating func add(_ kind: Change.Kind, _ key: Int64) {
-    switch kind {
-    case .attachment: attachments.append(key)
-    case .deletion: deletions.append(key)
-    case .delivery: deliveries.append(key)
-    // Only a lane can change more than once in an exchange.
-    case .lane: if !lanes.contains(key) { lanes.append(key) }
-    }
-  }
-
-  /// As a JSON object; `nil`: nothing has changed.
-  var json: String? {
-    let kinds: [(kind: Change.Kind, keys: [Int64])] = [
-      (.attachment, attachments), (.deletion, deletions), (.delivery, deliveries), (.lane, lanes),
-    ].filter { !$0.1.isEmpty }
-    if kinds.isEmpty { return nil }
-    var writer = JSONWriter()
-    writer.object { writer in
-      for (kind, keys) in kinds {
-        writer.key(kind.rawValue)
-        writer.array { writer in for key in keys { writer.value(key) } }
-      }
-    }
-    return writer.text
-  }
-}
 
 extension SQLiteLedger {
   /// Changes are kept of so many exchanges; a reader that is further behind begins again.
@@ -44,7 +11,7 @@ extension SQLiteLedger {
 
   /// Records what has changed. The last statement of a transaction.
   func advance(_ changed: ChangedSubjects, at time: Int64, _ now: Int64) throws -> Position? {
-    let subjects = changed.json
+    let subjects = try json(changed)
     if let subjects {
       try statement(SQL.addChange).run(.integer(lastChange &+ 1), .text(subjects), .integer(now))
     }
@@ -52,6 +19,23 @@ extension SQLiteLedger {
     let number = subjects == nil ? lastChange : lastChange &+ 1
     try statement(SQL.advance).run(.integer(number), .integer(time), .integer(clock.sinceBoot()))
     return subjects == nil ? nil : Position(history: history, number: number)
+  }
+
+  /// As a JSON object; `nil`: nothing has changed.
+  private func json(_ changed: ChangedSubjects) throws -> String? {
+    if changed.isEmpty { return nil }
+    let kinds: [(kind: Change.Kind, keys: [Int64])] = [
+      (.attachment, changed.attachments), (.deletion, changed.deletions), (.delivery, changed.deliveries),
+      (.lane, try changed.lanes.map(laneKey)),
+    ]
+    var writer = JSONWriter()
+    writer.object { writer in
+      for (kind, keys) in kinds where !keys.isEmpty {
+        writer.key(kind.rawValue)
+        writer.array { writer in for key in keys { writer.value(key) } }
+      }
+    }
+    return writer.text
   }
 
   /// Leaves those that are kept. What fails here is done another time.

@@ -34,10 +34,8 @@ extension SQLiteLedger {
       return !lease.isSolitary
     }
     try take(from: &queue, want, count)
-    for key in unfetched where try !waitForChildren(key) {
-      try waitForTransfer(key, tally.time)
-      tally.touch(.downloads)
-    }
+    var rows = self
+    for key in unfetched where try !rows.waitForChildren(key) { try rows.waitForTransfer(key, &tally) }
     return leases
   }
 
@@ -67,7 +65,9 @@ extension SQLiteLedger {
     var attachment = LeasedAttachment(
       key: key, origin: AttachmentOrigin(row), participants: row.text(next), source: source)
     try addExpansion(to: &attachment)
-    if attachment.concluded != nil, row.isNull(next + 14), try hasOpenChildren(key) { return nil }
+    if attachment.concluded != nil, row.isNull(next + 14), try expansion(of: key)?.open ?? 0 > 0 {
+      return nil
+    }
     return .attachment(attachment)
   }
 

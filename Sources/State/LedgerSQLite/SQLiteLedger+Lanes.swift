@@ -1,4 +1,5 @@
 import LedgerPort
+import LedgerRules
 import SQLite
 
 // Lanes, and what stops them.
@@ -33,5 +34,23 @@ extension SQLiteLedger {
         Pause(cause, code: row.text(1), reason: row.text(2), by: row.text(3), since: row.integer(4)))
     }
     return pauses
+  }
+
+  package func pauses(of lane: LaneName) throws -> [Pause]? {
+    try knownLaneKey(lane).map { try pauses(of: $0) }
+  }
+
+  package func setPause(_ lane: LaneName, _ pause: Pause, at now: Int64) throws {
+    try statement(SQL.addPause).run(
+      .integer(try laneKey(lane)), .text(pause.cause.rawValue), .text(pause.code), .text(pause.reason),
+      .text(pause.by), .integer(now))
+  }
+
+  package func liftPause(_ lane: LaneName, _ cause: Pause.Cause) throws {
+    try statement(SQL.liftPause).run(.integer(try laneKey(lane)), .text(cause.rawValue))
+  }
+
+  package func hastenAll(of lane: LaneName, at time: Int64) throws {
+    try statement(SQL.hastenLane).run(.integer(try laneKey(lane)), .integer(time))
   }
 }

@@ -1,4 +1,5 @@
 import LedgerPort
+import LedgerRules
 import Pipeline
 import Platform
 import SQLite

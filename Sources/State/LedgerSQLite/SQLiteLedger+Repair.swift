@@ -1,4 +1,5 @@
 import LedgerPort
+import LedgerRules
 import Platform
 import SQLite
 
@@ -35,13 +36,12 @@ extension SQLiteLedger {
   /// Queues an attachment whose object is lost, as if it had just been taken in.
   public func requeue(_ object: StoredObject) throws(LedgerError) {
     try transaction {
-      var tally = ExchangeTally(
-        now: clock.now(), time: clock.steady(), token: Token(holder: holder, number: 0), newborn: Newborn([]))
+      var (rows, tally) = (self, tally())
       if try statement(SQL.hasJob).first(.integer(object.key), make: { _ in true }) == true {
-        try beginAgain(object.key, &tally)
+        try rows.beginAgain(object.key, &tally)
       } else {
         // One whose derived object is lost has its own.
-        try queueAgain(object.key, &tally, keepsObject: object.derived != nil)
+        try rows.queueAgain(object.key, keepsObject: object.derived != nil, &tally)
       }
       _ = try advance(tally.changed, at: tally.time, tally.now)
       lastChange += 1
@@ -54,9 +54,8 @@ extension SQLiteLedger {
       guard let (stage, code) = reason, stage == "source",
         ["object-missing", "object-damaged"].contains(code)
       else { return false }
-      var tally = ExchangeTally(
-        now: clock.now(), time: clock.steady(), token: Token(holder: holder, number: 0), newborn: Newborn([]))
-      try queueAgain(object.key, &tally)
+      var (rows, tally) = (self, tally())
+      try rows.queueAgain(object.key, &tally)
       _ = try advance(tally.changed, at: tally.time, tally.now)
       lastChange += 1
       return true
@@ -65,11 +64,10 @@ extension SQLiteLedger {
 
   public func forgetKept(_ object: StoredObject) throws(LedgerError) {
     try transaction {
-      var tally = ExchangeTally(
-        now: clock.now(), time: clock.steady(), token: Token(holder: holder, number: 0), newborn: Newborn([]))
-      try statement(SQL.forgetKept).run(.integer(object.key))
+      var (rows, tally) = (self, tally())
+      try setKept(object.key, nil)
       if try isExpanded(object.key) {
-        try beginAgain(object.key, &tally)
+        try rows.beginAgain(object.key, &tally)
         _ = try advance(tally.changed, at: tally.time, tally.now)
         lastChange += 1
       }

@@ -5,36 +5,34 @@ import SQLite
 
 // Tokens, and who takes part in what: what the server asks before it answers.
 extension SQLiteLedger {
-  func apply(_ requests: [TokenCommand], _ tally: ExchangeTally) throws -> [CommandResult] {
-    var facts: [String: TokenDecision.Fact] = [:]
-    for id in TokenDecision.needs(requests) {
-      try statement("SELECT id, name, role, revoked_at IS NOT NULL FROM tokens WHERE id = ?1").rows(.text(id))
-      {
-        facts[$0.text(0)] = Self.fact($0)
-      }
+  package func fact(ofToken id: String) throws -> TokenDecision.Fact? {
+    try statement("SELECT name, role, revoked_at IS NOT NULL FROM tokens WHERE id = ?1").first(.text(id)) {
+      Self.fact($0, 0)
     }
-    for user in TokenDecision.users(requests) {
-      try statement(
-        "SELECT id, name, role, revoked_at IS NOT NULL FROM tokens WHERE name = ?1 AND role = 'user'"
-      ).rows(.text(user.text)) { facts[$0.text(0)] = Self.fact($0) }
-    }
-    let (results, writes) = TokenDecision.decide(requests, facts)
-    for write in writes {
-      switch write {
-      case .add(let hash, let name, let role, let expiresAt):
-        try statement("INSERT INTO tokens VALUES (?1, ?2, ?3, ?4, ?5, ?6, NULL)").run(
-          .text(AccessToken.id(of: hash)), .blob(hash), .text(name), .text(role.rawValue),
-          .integer(tally.now), .optional(expiresAt))
-      case .revoke(let id):
-        try statement("UPDATE tokens SET revoked_at = ?2 WHERE id = ?1").run(.text(id), .integer(tally.now))
-      }
-    }
-    return results
   }
 
-  private static func fact(_ row: borrowing Row) -> TokenDecision.Fact {
+  package func facts(ofTokensOf user: ByteText) throws -> [String: TokenDecision.Fact] {
+    var facts: [String: TokenDecision.Fact] = [:]
+    try statement(
+      "SELECT id, name, role, revoked_at IS NOT NULL FROM tokens WHERE name = ?1 AND role = 'user'"
+    ).rows(.text(user.text)) { facts[$0.text(0)] = Self.fact($0, 1) }
+    return facts
+  }
+
+  private static func fact(_ row: borrowing Row, _ first: Int32) -> TokenDecision.Fact {
     TokenDecision.Fact(
-      user: row.text(2) == AccessToken.Role.user.rawValue ? row.text(1) : nil, isRevoked: row.integer(3) == 1)
+      user: row.text(first + 1) == AccessToken.Role.user.rawValue ? row.text(first) : nil,
+      isRevoked: row.integer(first + 2) == 1)
+  }
+
+  package func addToken(_ token: AccessToken, hash: [UInt8]) throws {
+    try statement("INSERT INTO tokens VALUES (?1, ?2, ?3, ?4, ?5, ?6, NULL)").run(
+      .text(token.id), .blob(hash), .text(token.name), .text(token.role.rawValue), .integer(token.createdAt),
+      .optional(token.expiresAt))
+  }
+
+  package func revokeToken(_ id: String, at now: Int64) throws {
+    try statement("UPDATE tokens SET revoked_at = ?2 WHERE id = ?1").run(.text(id), .integer(now))
   }
 
   public func token(hash: [UInt8]) throws(LedgerError) -> AccessToken? {

@@ -33,16 +33,14 @@ extension SQLiteLedger {
       leases[index].cancellation = nil
     }
     // One that was changed or cannot be opened holds up no other.
-    for (key, reason) in broken {
-      try remove(JobKey(.transfer, key))
-      try statement(SQL.endNotFetched).run(
-        .integer(key), .integer(tally.now), .text("unreadable"),
-        .text(
-          "what is on record of the link cannot be opened: \(reason). Where nothing opens it, `sluice delete` the attachment and fetch "
-            + "its link anew"),
-        .integer(0))
-      try wake(key, &tally)
-      try leave(key, &tally)
+    var rows = self
+    for (key, fault) in broken {
+      let reason = Reason(
+        stage: TransferRun.stage, code: "unreadable",
+        message:
+          "what is on record of the link cannot be opened: \(fault). Where nothing opens it, `sluice delete` the attachment and fetch "
+          + "its link anew")
+      try rows.end(transfer: key, reason, isRejected: false, &tally)
     }
     return leases
   }

@@ -1,4 +1,5 @@
 import LedgerPort
+import LedgerRules
 import Pipeline
 import Platform
 import SQLite
@@ -30,13 +31,27 @@ extension SQLiteLedger {
     }
   }
 
-  // MARK: Who waits
+  // MARK: Rows
 
-  /// The transfer that fetches a link; makes its row where there is none.
-  func transfer(for link: Link, identity: [UInt8], _ sealer: any Sealer, at now: Int64) throws -> Int64 {
-    if let key = try statement(SQL.transferWithIdentity).first(.blob(identity), make: { $0.integer(0) }) {
-      return key
-    }
+  package var hasSealer: Bool { sealer != nil }
+
+  package func identity(of link: Link) throws -> [UInt8]? {
+    try sealer.map { try Self.identity(of: link, $0) }
+  }
+
+  package func transfer(withIdentity identity: [UInt8]) throws -> Int64? {
+    try statement(SQL.transferWithIdentity).first(.blob(identity)) { $0.integer(0) }
+  }
+
+  /// Only what has an identity comes here, and that needs the key.
+  private func sealerAtHand() throws -> any Sealer {
+    guard let sealer else { throw LedgerError(.other, "\(path): the key that seals links is not at hand") }
+    return sealer
+  }
+
+  package func transfer(for link: Link, identity: [UInt8], at now: Int64) throws -> Int64 {
+    if let key = try transfer(withIdentity: identity) { return key }
+    let sealer = try sealerAtHand()
     try statement(SQL.addTransfer).run(
       .blob(identity), .integer(try sealer.host(of: link)),
       .blob(try sealer.seal(link.coded, for: Self.place("request", identity))), .integer(now),
@@ -44,60 +59,116 @@ extension SQLiteLedger {
     return connection.lastInsertedRow
   }
 
-  /// Makes a queued attachment wait for its transfer, and the transfer due where it is not. Where the content is here already,
-  /// the attachment is due at once.
-  ///
-  /// - Parameter earlier: attempts that were made before.
-  func await(
-    _ transfer: Int64, for attachment: Int64, _ turn: Int64, priority: Int64, earlier: Int64 = 0,
-    _ tally: inout ExchangeTally
-  ) throws {
-    let (isHere, name) =
-      try statement(SQL.isFetched).first(.integer(transfer)) { ($0.integer(0) == 1, $0.optionalText(1)) }
-      ?? (false, nil)
-    if let name { try statement(SQL.nameOne).run(.integer(attachment), .text(name)) }
-    try statement(SQL.addLinkedJob).run(
-      .integer(attachment), .integer(try laneKey(.attachments)), .integer(priority),
-      .text(isHere ? "due" : "waiting"), .integer(tally.time), .integer(earlier), .integer(turn))
-    if !isHere {
-      try queueTransfer(transfer, priority: priority, tally.time)
-      try tellPriority(of: transfer, &tally)
-    }
-    tally.touch(isHere ? .attachments : .downloads)
-  }
-
-  /// A transfer is due. One that is queued already may only become more urgent.
-  func queueTransfer(_ key: Int64, priority: Int64, _ time: Int64) throws {
-    try statement(SQL.reopenTransfer).run(.integer(key))
-    try statement(SQL.addTransferJob).run(
-      .integer(key), .integer(try laneKey(.downloads)), .integer(priority), .integer(time))
-  }
-
-  /// A person took an attachment back while it waited, and then wanted it after all: it waits again.
-  func waitForTransfer(_ attachment: Int64, _ time: Int64) throws {
-    guard let transfer = try transfer(of: attachment) else { return }
-    try statement(SQL.waitForTransfer).run(.integer(attachment))
-    let priority = try statement(SQL.priorityOf).first(.integer(attachment)) { $0.integer(0) } ?? 0
-    try queueTransfer(transfer, priority: priority, time)
-  }
-
-  /// A transfer is as urgent as the most urgent that waits for it. The next claim sees whether it is wanted.
-  func prioritize(_ transfer: Int64, _ tally: inout ExchangeTally) throws {
-    try statement(SQL.prioritizeTransfer).run(.integer(transfer))
-    try statement(SQL.wantUrgent).run(.integer(transfer), .integer(tally.time))
-    tally.touch(.downloads)
-    try tellPriority(of: transfer, &tally)
-  }
-
-  /// Where it is under way, others may have to stand still for it, or may go on.
-  private func tellPriority(of transfer: Int64, _ tally: inout ExchangeTally) throws {
-    let priority = try statement(SQL.priorityUnderway).first(.integer(transfer)) { $0.integer(0) }
-    if let priority { tally.priorities.append(TransferPriority(key: transfer, priority: priority)) }
-  }
-
-  /// The transfer of an attachment; `nil`: its content is a file.
-  func transfer(of attachment: Int64) throws -> Int64? {
+  package func transfer(of attachment: Int64) throws -> Int64? {
     try statement(SQL.transferOf).first(.integer(attachment)) { $0.integer(0) }
+  }
+
+  package func addLink(_ attachment: Int64, to transfer: Int64, _ item: IntakeItem) throws {
+    try statement(SQL.addLink).run(.integer(attachment), .integer(transfer))
+    prefetch.addLink(to: item.messageId, of: item.conversationId)
+  }
+
+  package func removeLink(_ attachment: Int64, _ row: AttachmentRow) throws {
+    try statement(SQL.removeLink).run(.integer(attachment))
+    prefetch.shrink(row.conversationId)
+  }
+
+  package func needs(of transfer: Int64) throws -> TransferNeeds {
+    try statement(SQL.needsOfTransfer).first(.integer(transfer)) { row in
+      TransferNeeds(
+        links: row.integer(0), waiting: row.integer(1), working: row.integer(2),
+        isLeased: row.integer(3) == 1, isExpired: row.integer(4) == 1)
+    } ?? TransferNeeds(links: 0, waiting: 0, working: 0, isLeased: false, isExpired: false)
+  }
+
+  package func fetched(_ transfer: Int64) throws -> (isHere: Bool, fileName: String?) {
+    try statement(SQL.isFetched).first(.integer(transfer)) { ($0.integer(0) == 1, $0.optionalText(1)) }
+      ?? (false, nil)
+  }
+
+  package func reopenTransfer(_ key: Int64) throws { try statement(SQL.reopenTransfer).run(.integer(key)) }
+
+  package func endTransfer(_ key: Int64, _ content: FetchedContent, at now: Int64) throws {
+    try statement(SQL.endFetched).run(
+      .integer(key), .integer(now), .integer(content.size), .blob(content.sha256),
+      .optional(content.fileName), .optional(content.contentType))
+  }
+
+  package func endTransfer(_ key: Int64, _ reason: Reason, isRejected: Bool, at now: Int64) throws {
+    try statement(SQL.endNotFetched).run(
+      .integer(key), .integer(now), .text(reason.code), .text(reason.message), .integer(isRejected ? 1 : 0))
+  }
+
+  package func setProgress(_ key: Int64, _ state: TransferState) throws {
+    var validators: [UInt8]?
+    if let coded = state.coded {
+      guard let sealer,
+        let identity = try statement(SQL.identityOf).first(.integer(key), make: { $0.blob(0) })
+      else { return }
+      validators = try sealer.seal(coded, for: Self.place("validators", identity))
+    }
+    try statement(SQL.recordProgress).run(
+      .integer(key), .integer(state.bytes), .optional(state.total), .optional(validators))
+  }
+
+  package func noteTransfer(_ key: Int64, _ reason: Reason, restarts: Int64) throws {
+    try statement(SQL.noteTransfer).run(
+      .integer(key), .text(reason.code), .text(reason.message), .integer(restarts))
+  }
+
+  package func removeTransfer(_ key: Int64) throws { try statement(SQL.removeTransfer).run(.integer(key)) }
+
+  package func wakeWaiting(for transfer: Int64, name: String?, at time: Int64) throws -> [Int64] {
+    if let name { try statement(SQL.nameWaiting).run(.integer(transfer), .text(name)) }
+    try statement(SQL.wakeWaiting).run(.integer(transfer), .integer(time))
+    return try keys(SQL.someAttachmentsOf, transfer)
+  }
+
+  package func highestWaiting(for transfer: Int64) throws -> Int64? {
+    try statement(SQL.highestWaiting).first(.integer(transfer)) { $0.optionalInteger(0) } ?? nil
+  }
+
+  package func attachments(of transfer: Int64) throws -> [Int64] { try keys(SQL.attachmentsOf, transfer) }
+
+  private func keys(_ sql: StaticString, _ transfer: Int64) throws -> [Int64] {
+    var keys: [Int64] = []
+    try statement(sql).rows(.integer(transfer)) { keys.append($0.integer(0)) }
+    return keys
+  }
+
+  package func linkFact(ofAttachment key: Int64?) throws -> LinkFact? {
+    guard let key, let sealer else { return nil }
+    return try statement(SQL.linkFact).first(.integer(key)) { row in
+      let identity = row.blob(2)
+      // What was changed or cannot be opened is refused, and ends nothing.
+      let link = (try? sealer.open(row.blob(3), for: Self.place("request", identity))).flatMap {
+        Link(coded: $0)
+      }
+      var state = TransferState(bytes: row.integer(4), total: row.optionalInteger(5))
+      if !row.isNull(6), let bytes = try? sealer.open(row.blob(6), for: Self.place("validators", identity)) {
+        state.takeValidators(coded: bytes)
+      }
+      return LinkFact(
+        transfer: row.integer(0), isFetched: row.integer(1) == 1, link: link, state: state)
+    }
+  }
+
+  package func setLink(_ transfer: Int64, _ link: Link, identity: [UInt8], _ state: TransferState) throws {
+    let sealer = try sealerAtHand()
+    let validators = try state.coded.map { try sealer.seal($0, for: Self.place("validators", identity)) }
+    try statement(SQL.replaceLink).run(
+      .integer(transfer), .blob(identity), .integer(try sealer.host(of: link)),
+      .blob(try sealer.seal(link.coded, for: Self.place("request", identity))), .integer(state.bytes),
+      .optional(state.total), .optional(validators))
+    try statement(SQL.moveToHost).run(.integer(transfer))
+  }
+
+  package func moveLinks(of transfer: Int64, to other: Int64) throws {
+    try statement(SQL.moveLinks).run(.integer(transfer), .integer(other))
+  }
+
+  package func nameSources(of transfer: Int64, _ name: [UInt8]) throws {
+    try statement(SQL.nameSources).run(.integer(transfer), .blob(name))
   }
 
   /// The transfers that this coordinator, or all others, have in hand.
@@ -107,111 +178,6 @@ extension SQLiteLedger {
       keys.append($0.integer(0))
     }
     return keys
-  }
-
-  /// An attachment has ended, or does not wait any more: what is no longer needed of its transfer goes.
-  func leave(_ transfer: Int64, _ tally: inout ExchangeTally) throws {
-    switch try leave(transfer) {
-    case .keepsFile: break
-    case .isUnwanted: tally.unwanted.append(transfer)
-    case .dropsFile: tally.filesToDelete.append(transfer)
-    }
-  }
-
-  enum Left { case keepsFile, isUnwanted, dropsFile }
-
-  func leave(_ transfer: Int64) throws -> Left {
-    let needs = try statement(SQL.needsOfTransfer).first(.integer(transfer)) { row in
-      (
-        links: row.integer(0), waiting: row.integer(1), working: row.integer(2),
-        isLeased: row.integer(3) == 1,
-        isExpired: row.integer(4) == 1
-      )
-    }
-    guard let needs, needs.waiting == 0 else { return .keepsFile }
-    // One under way goes with the end of its lease.
-    if needs.isLeased { return .isUnwanted }
-    try remove(JobKey(.transfer, transfer))
-    if needs.working > 0 { return .keepsFile }
-    if needs.links == 0 {
-      try statement(SQL.removeTransfer).run(.integer(transfer))
-    } else if needs.isExpired {
-      // What came is there for a new link.
-      return .keepsFile
-    } else {
-      try statement(SQL.forgetProgress).run(.integer(transfer))
-    }
-    return .dropsFile
-  }
-
-  /// Those that wait for a transfer are due.
-  func wake(_ transfer: Int64, _ tally: inout ExchangeTally) throws {
-    try statement(SQL.wakeWaiting).run(.integer(transfer), .integer(tally.time))
-    tally.touch(.attachments)
-    try statement(SQL.attachmentsOf).rows(.integer(transfer)) {
-      tally.changed.add(.attachment, $0.integer(0))
-    }
-  }
-
-  // MARK: Results
-
-  func settleTransfer(_ settlement: Settlement, _ tally: inout ExchangeTally) throws -> SettlementOutcome {
-    if try isOfReplacedLink(settlement) {
-      guard try change(SQL.releaseJob, settlement) else { return .leaseLost }
-      try leave(settlement.job.subject, &tally)
-      return .conflict
-    }
-    switch settlement.ending {
-    case .fetched(let key, let content):
-      guard try change(SQL.endJob, settlement) else { return .leaseLost }
-      try statement(SQL.endFetched).run(
-        .integer(key), .integer(tally.now), .integer(content.size), .blob(content.sha256),
-        .optional(content.fileName), .optional(content.contentType))
-      if let name = content.fileName { try statement(SQL.nameWaiting).run(.integer(key), .text(name)) }
-      try wake(key, &tally)
-      try leave(key, &tally)
-    case .transferAgain(let key, let after, let isCounted, let state, let reason):
-      guard try schedule(settlement, tally.time, after, isCounted: isCounted) else { return .leaseLost }
-      try record(state, of: key)
-      try statement(SQL.noteTransfer).run(.integer(key), .text(reason.code), .text(reason.message))
-      try leave(key, &tally)
-    case .transferRestarts(let key, let reason):
-      guard try schedule(settlement, tally.time, 0) else { return .leaseLost }
-      try statement(SQL.restartTransfer).run(.integer(key), .text(reason.code), .text(reason.message))
-      try leave(key, &tally)
-    case .notFetched(let key, let reason, let isRejected):
-      guard try change(SQL.endJob, settlement) else { return .leaseLost }
-      try statement(SQL.endNotFetched).run(
-        .integer(key), .integer(tally.now), .text(reason.code), .text(reason.message),
-        .integer(isRejected ? 1 : 0))
-      try wake(key, &tally)
-      try leave(key, &tally)
-    case .fetchAgain(let key, let transfer):
-      guard try change(SQL.waitAgain, settlement) else { return .leaseLost }
-      let queued = try statement(SQL.queuedJob).first(.integer(key)) { ($0.text(0), $0.integer(1)) }
-      // One that a person does not want any more waits for nothing.
-      guard let (state, priority) = queued, state == "waiting" else { break }
-      try queueTransfer(transfer, priority: priority, tally.time)
-      tally.touch(.downloads)
-    default: break
-    }
-    return .counted
-  }
-
-  /// How far a transfer is, where its lease holds.
-  func take(_ checkpoint: TransferCheckpoint) throws {
-    let holds = try statement(SQL.isHeld).first(fence(checkpoint.job, checkpoint.token)) { $0.integer(0) }
-    if holds == 1 { try record(checkpoint.state, of: checkpoint.key) }
-  }
-
-  private func record(_ state: TransferState, of key: Int64) throws {
-    guard let sealer, let identity = try statement(SQL.identityOf).first(.integer(key), make: { $0.blob(0) })
-    else { return }
-    let validators = state.coded
-    try statement(SQL.recordProgress).run(
-      .integer(key), .integer(state.bytes), .optional(state.total),
-      .optional(
-        try validators.map { try sealer.seal($0, for: Self.place("validators", identity)) }))
   }
 
   // MARK: Who is worked on

@@ -1,84 +1,47 @@
 import LedgerPort
+import LedgerRules
 import Pipeline
 import Platform
 import SQLite
 
 // Files that clients send piece by piece.
 extension SQLiteLedger {
-  func apply(_ command: UploadCommand, _ tally: inout ExchangeTally) throws -> CommandResult {
-    let known = try record(ofUpload: command.id)
-    switch command {
-    case .begin(let record, let limit):
-      if known != nil { return .refused("there is an upload '\(record.id)' already") }
-      if let limit, try count(UploadOwner(record.owner, record.role), tally.now) >= limit {
-        return .refused("there are \(limit) uploads of this owner's that are not whole")
-      }
-      try statement("INSERT INTO uploads VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, NULL)").run(
-        .text(record.id), .text(record.owner), .text(record.role.rawValue), .optional(record.length),
-        .text(record.metadata), .optional(record.concat), .integer(tally.now),
-        .integer(tally.now &+ max(min(record.expiresAt, 1 << 50), 0)))
-      return .done(hasChanged: true)
-    case .lengthen(let id, let length):
-      guard let known else { return Self.noUpload(id) }
-      if known.length == length { return .done(hasChanged: false) }
-      if known.length != nil || length < 0 { return .refused("the length of an upload does not change") }
-      try statement("UPDATE uploads SET length = ?2 WHERE id = ?1").run(.text(id), .integer(length))
-      return .done(hasChanged: true)
-    case .finish(let id, let item):
-      guard let known else { return Self.noUpload(id) }
-      if let attachment = known.attachmentId { return Self.isAttachment(attachment) }
-      let report = try takeIn([item], &tally)
-      if let attachment = report.outcomes.first?.id {
-        try statement("UPDATE uploads SET attachment_id = ?2 WHERE id = ?1").run(.text(id), .text(attachment))
-      }
-      return .takenIn(report)
-    case .end(let id):
-      guard let known, try !isNeeded(known) else { return .done(hasChanged: false) }
-      return try forget(id, &tally)
-    case .giveUp(let id):
-      guard let known else { return .done(hasChanged: false) }
-      if let attachment = known.attachmentId { return Self.isAttachment(attachment) }
-      return try forget(id, &tally)
-    }
-  }
-
-  private func forget(_ id: String, _ tally: inout ExchangeTally) throws -> CommandResult {
-    try statement("DELETE FROM uploads WHERE id = ?1").run(.text(id))
-    tally.uploadsToDelete.append(id)
-    return .done(hasChanged: true)
-  }
-
-  private static func isAttachment(_ id: String) -> CommandResult {
-    var report = IntakeReport()
-    report.known += 1
-    report.outcomes.append(.known(id: id))
-    return .takenIn(report)
-  }
-
-  /// Whether its file is the content of an attachment that is, or may be, worked on.
-  private func isNeeded(_ upload: UploadRecord) throws -> Bool {
-    guard let attachment = upload.attachmentId else { return false }
-    let status = try statement("SELECT status FROM attachments WHERE id = ?1").first(.text(attachment)) {
-      $0.text(0)
-    }
-    return status.map { $0 != Status.completed.rawValue } ?? false
-  }
-
-  private static func noUpload(_ id: String) -> CommandResult { .refused("there is no upload '\(id)'") }
-
-  /// The upload that an attachment came from is forgotten with it.
-  func forgetUpload(ofAttachment id: String, _ tally: inout ExchangeTally) throws {
-    try statement("DELETE FROM uploads WHERE attachment_id = ?1 RETURNING id").rows(.text(id)) {
-      tally.uploadsToDelete.append($0.text(0))
-    }
-  }
-
-  private func record(ofUpload id: String) throws -> UploadRecord? {
+  package func row(ofUpload id: String) throws -> UploadRecord? {
     try statement("SELECT * FROM uploads WHERE id = ?1").first(.text(id)) { UploadRecord($0) }
   }
 
   public func upload(_ id: String) throws(LedgerError) -> UploadRecord? {
-    try reading { try record(ofUpload: id) }
+    try reading { try row(ofUpload: id) }
+  }
+
+  package func openUploadCount(of owner: UploadOwner, at now: Int64) throws -> Int { try count(owner, now) }
+
+  package func hasUpload(ofAttachment id: String) throws -> Bool {
+    try statement("SELECT 1 FROM uploads WHERE attachment_id = ?1").first(.text(id)) { _ in true } ?? false
+  }
+
+  package func setUpload(_ upload: UploadRecord) throws {
+    try statement(
+      """
+      INSERT INTO uploads VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+      ON CONFLICT DO UPDATE SET length = ?4, attachment_id = ?9
+      """
+    ).run(
+      .text(upload.id), .text(upload.owner), .text(upload.role.rawValue), .optional(upload.length),
+      .text(upload.metadata), .optional(upload.concat), .integer(upload.createdAt),
+      .integer(upload.expiresAt), .optional(upload.attachmentId))
+  }
+
+  package func removeUpload(_ id: String) throws {
+    try statement("DELETE FROM uploads WHERE id = ?1").run(.text(id))
+  }
+
+  package func removeUploads(ofAttachment id: String) throws -> [String] {
+    var ids: [String] = []
+    try statement("DELETE FROM uploads WHERE attachment_id = ?1 RETURNING id").rows(.text(id)) {
+      ids.append($0.text(0))
+    }
+    return ids
   }
 
   public func openUploads(of owner: UploadOwner?, at now: Int64) throws(LedgerError) -> Int {

@@ -24,16 +24,18 @@ package final class SQLiteLedger: LedgerWriter {
   var lastChange: Int64 = 0
   var ids: UUIDv7Generator
   let clock: Clock
-  let hash: SHA256
+  package let hash: SHA256
   private var prepared = StatementCache()
   /// The keys of the stage sequences on record, by fingerprint.
   var fingerprintKeys: [String: Int64] = [:]
   /// The fingerprint that was last asked for.
   var lastFingerprint: (text: String, key: Int64)?
+  /// Deliveries that the exchange at hand leases as it adds them.
+  var newborn = Newborn([])
   /// A person has deleted attachments.
   var hasTombstones = false
   /// Attachments were taken out of others.
-  var hasExpansions = false
+  package var hasExpansions = false
   /// The file may hold bytes of deleted rows; and when they are erased at the earliest, in nanoseconds of the monotonic clock.
   var hasResidue = false
   var nextErasure: UInt64 = 0
@@ -54,7 +56,7 @@ package final class SQLiteLedger: LedgerWriter {
   private var lastSender: (id: ByteText, turn: Int64)?
 
   /// See ``Lease/turn``.
-  func turn(of sender: String) throws -> Int64 {
+  package func turn(of sender: String) throws -> Int64 {
     if let lastSender, lastSender.id == ByteText(sender) { return lastSender.turn }
     let turn = TurnClaim.turn(of: sender, hash)
     lastSender = (ByteText(sender), turn)
@@ -202,7 +204,9 @@ package final class SQLiteLedger: LedgerWriter {
   /// Lifts what the program paused, as a visible change.
   private func liftFaults() throws {
     var changed = ChangedSubjects()
-    try statement(SQL.faultyLanes).rows { changed.add(.lane, $0.integer(0)) }
+    try statement(SQL.faultyLanes).rows { row in
+      if let kind = LaneName.Kind(rawValue: row.text(0)) { changed.add(lane: LaneName(kind, row.text(1))) }
+    }
     try statement(SQL.liftFaults).run()
     if let position = try advance(changed, at: clock.steady(), clock.now()) { lastChange = position.number }
   }
@@ -216,16 +220,22 @@ package final class SQLiteLedger: LedgerWriter {
     let transfers = try transfersInHand(ofOthers: true)
     try statement(SQL.takeBackLost).run(.integer(holder))
     let count = connection.changes
-    for transfer in transfers { _ = try leave(transfer) }
+    try drop(transfers)
     try statement(SQL.removeLost).run(.integer(holder))
     return count
+  }
+
+  /// Nobody has them in hand any more.
+  private func drop(_ transfers: [Int64]) throws {
+    var (rows, tally) = (self, tally())
+    for transfer in transfers { try rows.leave(transfer: transfer, &tally) }
   }
 
   public func leave() throws(LedgerError) {
     try transaction {
       let transfers = try transfersInHand(ofOthers: false)
       try statement(SQL.giveBack).run(.integer(holder))
-      for transfer in transfers { _ = try leave(transfer) }
+      try drop(transfers)
       try statement(SQL.removeCoordinator).run(.integer(holder))
     }
     erase()

@@ -121,9 +121,9 @@ struct HomeImage: Equatable {
     "SELECT json_array('event', key, attachment_key, type) FROM events ORDER BY key",
     "SELECT json_array('delivery', key, id, channel, status, reason_code) FROM deliveries ORDER BY key",
     """
-    SELECT json_array('job', key, lane, priority, CASE WHEN state = 'scheduled' AND due_at > seen_at + 60000 THEN due_at END,
+    SELECT json_array('job', kind, subject, lane, priority, CASE WHEN state = 'scheduled' AND due_at > seen_at + 60000 THEN due_at END,
       state = 'leased', attempts, uncounted, crashes, losses, cancelled)
-    FROM jobs, ledger ORDER BY key
+    FROM jobs, ledger ORDER BY kind, subject
     """,
     "SELECT json_array('attempt', attachment_key, number, said) FROM attempts",
     "SELECT json_array('pause', lane, cause, reason) FROM pauses",
