@@ -255,7 +255,8 @@ final class Rules {
       try statement(
         """
         WITH open AS (
-          SELECT lane, subject, due_at, host, row_number() OVER (PARTITION BY lane ORDER BY priority DESC, subject) AS place FROM jobs
+          SELECT lane, subject, due_at, host, row_number() OVER (PARTITION BY lane ORDER BY priority DESC, subject) AS place
+          FROM jobs LEFT JOIN transfers t ON kind = 'transfer' AND t.key = subject
           WHERE state = 'due' OR state = 'scheduled' AND due_at <= ?1)
         SELECT l.kind || l.name, open.subject, due_at FROM open JOIN lanes l ON l.key = open.lane WHERE place = 1
           AND lane NOT IN (SELECT lane FROM pauses)
@@ -266,7 +267,8 @@ final class Rules {
           AND NOT EXISTS (SELECT 1 FROM jobs WHERE lane = open.lane AND losses >= ?3)
           AND (l.kind <> 'attachments' OR NOT ?4)
           -- Of a host that has not answered one at a time is tried.
-          AND NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'leased' AND host = open.host)
+          AND NOT EXISTS (SELECT 1 FROM jobs JOIN transfers t ON kind = 'transfer' AND t.key = subject
+            WHERE state = 'leased' AND t.host = open.host)
         """
       ).rows(
         .integer(world.steady), .integer(Int64(scenario.tuning.window - deeds.gone)),

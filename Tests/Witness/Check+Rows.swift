@@ -120,6 +120,14 @@ extension Check {
       UNION ALL
       SELECT 'delivery ' || id, 'it is pending, and has no job' FROM deliveries d
       WHERE status = 'pending' AND NOT EXISTS (SELECT 1 FROM jobs WHERE kind = 'delivery' AND subject = d.key)
+      UNION ALL
+      SELECT 'transfer ' || j.subject, 'it is ' || j.state || ', and has no place in the order of turns' FROM jobs j
+      WHERE kind = 'transfer' AND state IN ('due', 'leased') AND NOT EXISTS (
+        SELECT 1 FROM turns o JOIN transfers t ON t.key = o.transfer_key
+        WHERE o.transfer_key = j.subject AND o.priority = j.priority AND o.host = t.host AND o.sender = t.sender)
+      UNION ALL
+      SELECT 'transfer ' || transfer_key, 'it has a place in the order of turns, and is not due' FROM turns
+      WHERE transfer_key NOT IN (SELECT subject FROM jobs WHERE kind = 'transfer' AND state IN ('due', 'leased'))
       """
     ),
     (

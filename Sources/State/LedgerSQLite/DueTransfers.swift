@@ -38,7 +38,7 @@ struct DueTransfers: TransferQueue {
   mutating func host(after last: Int64, of sender: Int64, _ priority: Int64) throws -> Int64? {
     found = nil
     try ledger.statement(SQL.nextHost)
-      .rows(.integer(lane), .integer(sender), .integer(priority), .integer(last)) { row in
+      .rows(.integer(sender), .integer(priority), .integer(last)) { row in
         found = (sender, priority, row.integer(0), row.integer(1))
       }
     return found?.host
@@ -57,15 +57,12 @@ struct DueTransfers: TransferQueue {
       if try ledger.isWanted(job) { return job }
       left -= 1
       try ledger.statement(SQL.putAside).run(.integer(job))
+      try ledger.statement(SQL.removeTurn).run(.integer(job))
     }
     return nil
   }
 
-  private func number(_ sql: StaticString, _ values: Int64...) throws -> Int64? {
-    var number: Int64?
-    try ledger.statement(sql).rows([.integer(lane)] + values.map { .integer($0) }) {
-      number = $0.optionalInteger(0)
-    }
-    return number
+  private func number(_ sql: SQLText, _ values: Int64...) throws -> Int64? {
+    try ledger.statement(sql).first(values.map { .integer($0) }) { $0.integer(0) }
   }
 }

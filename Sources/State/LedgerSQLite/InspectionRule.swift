@@ -74,6 +74,10 @@ struct InspectionRule {
         WHERE w.state = 'waiting' AND w.kind = 'attachment'
           AND NOT EXISTS (SELECT 1 FROM links l WHERE l.attachment_key = w.subject)
         UNION ALL
+        SELECT 'transfer ' || j.subject, 'it is due, and has no place in the order of turns' FROM jobs j
+        WHERE j.kind = 'transfer' AND j.state = 'due'
+          AND NOT EXISTS (SELECT 1 FROM turns o WHERE o.transfer_key = j.subject AND o.priority = j.priority)
+        UNION ALL
         SELECT 'attachment ' || w.subject, 'it waits for its children, and all have ended' FROM jobs w
         WHERE w.state = 'expanded'
           AND NOT EXISTS (SELECT 1 FROM expansions e WHERE e.attachment_key = w.subject AND e.waits = 1 AND e.open > 0)
@@ -90,6 +94,10 @@ struct InspectionRule {
         UNION ALL
         SELECT 'delivery ' || d.id, 'it is ' || d.status || ', and its job would deliver it again'
         FROM jobs j JOIN deliveries d ON j.kind = 'delivery' AND d.key = j.subject WHERE d.status <> 'pending'
+        UNION ALL
+        SELECT 'transfer ' || o.transfer_key, 'it has a place in the order of turns, and is not due' FROM turns o
+        WHERE NOT EXISTS (SELECT 1 FROM jobs j WHERE j.kind = 'transfer' AND j.subject = o.transfer_key
+          AND (j.state = 'due' OR j.state = 'leased'))
         UNION ALL
         SELECT 'transfer ' || t.key, 'it has ended, and its job would fetch it again'
         FROM jobs j JOIN transfers t ON j.kind = 'transfer' AND t.key = j.subject WHERE t.finished_at IS NOT NULL

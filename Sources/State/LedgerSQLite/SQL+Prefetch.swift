@@ -32,37 +32,27 @@ extension SQL {
     WHERE l.transfer_key = ?1 LIMIT ?2
     """
 
-  // MARK: What is due
-
-  /// The newest first.
-  static let nextNewest: StaticString = """
-    SELECT subject FROM jobs
-    WHERE in_turn = 1 AND state = 'due' AND lane = ?1 AND sender = ?2 AND priority = ?3 AND host = ?4 AND kind = 'transfer'
-      AND subject < ?5
-    ORDER BY subject DESC LIMIT 1
-    """
-
   // MARK: What is not
 
   static let putAside: StaticString =
-    "UPDATE jobs SET state = 'waiting', in_turn = NULL WHERE kind = 'transfer' AND subject = ?1 AND state = 'due'"
+    "UPDATE jobs SET state = 'waiting' WHERE kind = 'transfer' AND subject = ?1 AND state = 'due'"
 
   static let takeUp = SQLText(
-    "UPDATE jobs SET state = 'due', in_turn = 1 WHERE kind = 'transfer' AND subject = ?1 AND state = 'waiting'"
+    "UPDATE jobs SET state = 'due' WHERE kind = 'transfer' AND subject = ?1 AND state = 'waiting'"
   )
 
   static let asideBefore = SQLText(
     """
-    SELECT subject FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND kind = 'transfer' AND subject < ?1
+    SELECT subject FROM jobs INDEXED BY jobs_held WHERE state = 'waiting' AND kind = 'transfer' AND subject < ?1
     ORDER BY subject DESC LIMIT ?2
     """)
 
   static let notPrefetched = SQLText(
-    "SELECT count(*) FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND kind = 'transfer'")
+    "SELECT count(*) FROM jobs INDEXED BY jobs_held WHERE state = 'waiting' AND kind = 'transfer'")
 
   static let waitingAttachments = SQLText(
     """
-    SELECT (SELECT count(*) FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND kind = 'attachment')
-      + (SELECT count(*) FROM jobs INDEXED BY jobs_expanded WHERE state = 'expanded')
+    SELECT (SELECT count(*) FROM jobs INDEXED BY jobs_held WHERE state = 'waiting' AND kind = 'attachment')
+      + (SELECT count(*) FROM jobs INDEXED BY jobs_held WHERE state = 'expanded')
     """)
 }

@@ -56,7 +56,7 @@ extension SQL {
   /// Waits for a transfer that is none of its own.
   static let releaseStrayWaiting = SQLText(
     """
-    UPDATE jobs INDEXED BY jobs_waiting SET state = 'due' WHERE state = 'waiting' AND kind = 'attachment'
+    UPDATE jobs INDEXED BY jobs_held SET state = 'due' WHERE state = 'waiting' AND kind = 'attachment'
       AND NOT EXISTS (SELECT 1 FROM links l WHERE l.attachment_key = subject)
     """)
 
@@ -75,11 +75,19 @@ extension SQL {
 
   static let addMissingTransferJobs = SQLText(
     """
-    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, host, sender, in_turn)
-    SELECT DISTINCT 'transfer', l.transfer_key, ?2, 0, 'due', ?1, t.host, t.sender, 1
-    FROM jobs w JOIN links l ON w.kind = 'attachment' AND w.subject = l.attachment_key JOIN transfers t ON t.key = l.transfer_key WHERE w.state = 'waiting'
+    INSERT INTO jobs (kind, subject, lane, priority, state, due_at)
+    SELECT DISTINCT 'transfer', l.transfer_key, ?2, 0, 'due', ?1
+    FROM jobs w JOIN links l ON w.kind = 'attachment' AND w.subject = l.attachment_key WHERE w.state = 'waiting'
       AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.kind = 'transfer' AND j.subject = l.transfer_key)
     """)
+
+  static let removeTurns: StaticString = "DELETE FROM turns"
+
+  static let addTurns: StaticString = """
+    INSERT INTO turns (transfer_key, sender, host, priority)
+    SELECT t.key, t.sender, t.host, j.priority FROM jobs j JOIN transfers t ON t.key = j.subject
+    WHERE j.kind = 'transfer' AND (j.state = 'due' OR j.state = 'leased')
+    """
 
   static let channelsWithoutLane: StaticString =
     "SELECT DISTINCT channel FROM deliveries WHERE status = 'pending'"

@@ -101,7 +101,7 @@ extension SQL {
     """
 
   private static let transferColumns = """
-    SELECT t.key, t.identity, t.request, t.bytes, t.total, t.validators, t.restarts, coalesce(j.host, 0),
+    SELECT t.key, t.identity, t.request, t.bytes, t.total, t.validators, t.restarts, coalesce(t.host, 0),
       (SELECT a.file_name FROM attachments a
         WHERE a.key = (SELECT min(l.attachment_key) FROM links l WHERE l.transfer_key = t.key)),
       (SELECT a.id FROM attachments a
@@ -116,37 +116,57 @@ extension SQL {
 
   static let urgentTransfers = SQLText(
     """
-    SELECT subject, host, sender, priority FROM jobs WHERE state = 'due' AND lane = ?1 AND priority >= \(TransferPriority.urgent)
-    ORDER BY priority DESC, turn, subject LIMIT ?2
+    SELECT j.subject, coalesce(t.host, 0), coalesce(t.sender, 0), j.priority
+    FROM jobs j LEFT JOIN transfers t ON t.key = j.subject
+    WHERE j.state = 'due' AND j.lane = ?1 AND j.priority >= \(TransferPriority.urgent)
+    ORDER BY j.priority DESC, j.turn, j.subject LIMIT ?2
     """)
 
   // Those that are under way stand in the order, too, and are passed over: there are no more of them than are fetched at once.
 
-  static let nextSender: StaticString = """
-    SELECT sender FROM jobs WHERE in_turn = 1 AND state = 'due' AND lane = ?1 AND sender > ?2 ORDER BY sender LIMIT 1
+  private static let dueInOrder = """
+    FROM turns o CROSS JOIN jobs j ON j.kind = 'transfer' AND j.subject = o.transfer_key AND j.state = 'due'
     """
 
-  static let nextPriority: StaticString = """
-    SELECT priority FROM jobs WHERE in_turn = 1 AND state = 'due' AND lane = ?1 AND sender = ?2 AND priority <= ?3
-    ORDER BY priority DESC LIMIT 1
+  static let nextSender = SQLText("SELECT o.sender \(dueInOrder) WHERE o.sender > ?1 ORDER BY o.sender LIMIT 1")
+
+  static let nextPriority = SQLText(
     """
+    SELECT o.priority \(dueInOrder) WHERE o.sender = ?1 AND o.priority <= ?2 ORDER BY o.priority DESC LIMIT 1
+    """)
 
   /// With its oldest.
-  static let nextHost: StaticString = """
-    SELECT host, subject FROM jobs WHERE in_turn = 1 AND state = 'due' AND lane = ?1 AND sender = ?2 AND priority = ?3 AND host > ?4
-    ORDER BY host, kind, subject LIMIT 1
+  static let nextHost = SQLText(
+    """
+    SELECT o.host, o.transfer_key \(dueInOrder) WHERE o.sender = ?1 AND o.priority = ?2 AND o.host > ?3
+    ORDER BY o.host, o.transfer_key LIMIT 1
+    """)
+
+  static let nextOldest = SQLText(
+    """
+    SELECT o.transfer_key \(dueInOrder)
+    WHERE o.sender = ?1 AND o.priority = ?2 AND o.host = ?3 AND o.transfer_key > ?4 ORDER BY o.transfer_key LIMIT 1
+    """)
+
+  static let nextNewest = SQLText(
+    """
+    SELECT o.transfer_key \(dueInOrder)
+    WHERE o.sender = ?1 AND o.priority = ?2 AND o.host = ?3 AND o.transfer_key < ?4 ORDER BY o.transfer_key DESC LIMIT 1
+    """)
+
+  static let addTurn: StaticString = """
+    INSERT OR REPLACE INTO turns (transfer_key, sender, host, priority)
+    SELECT t.key, t.sender, t.host, j.priority FROM transfers t JOIN jobs j ON j.kind = 'transfer' AND j.subject = t.key
+    WHERE t.key = ?1
     """
 
-  /// The oldest first.
-  static let nextOldest: StaticString = """
-    SELECT subject FROM jobs
-    WHERE in_turn = 1 AND state = 'due' AND lane = ?1 AND sender = ?2 AND priority = ?3 AND host = ?4 AND kind = 'transfer'
-      AND subject > ?5
-    ORDER BY subject LIMIT 1
-    """
+  static let removeTurn: StaticString = "DELETE FROM turns WHERE transfer_key = ?1"
 
   static let hostsInHand = SQLText(
-    "SELECT host, sender FROM jobs INDEXED BY jobs_leased WHERE state = 'leased' AND kind = 'transfer'")
+    """
+    SELECT t.host, t.sender FROM jobs j INDEXED BY jobs_held JOIN transfers t ON t.key = j.subject
+    WHERE j.state = 'leased' AND j.kind = 'transfer'
+    """)
 
   static let pageOfTransfers = SQLText(
     """
@@ -169,7 +189,7 @@ extension SQL {
   /// Whether something urgent is under way.
   static let hasUrgent = SQLText(
     """
-    SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_leased WHERE state = 'leased' AND kind = 'transfer'
+    SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_held WHERE state = 'leased' AND kind = 'transfer'
       AND priority >= \(TransferPriority.urgent))
     """)
 
@@ -202,11 +222,7 @@ extension SQL {
     UPDATE transfers SET identity = ?2, host = ?3, request = ?4, bytes = ?5, total = ?6, validators = ?7 WHERE key = ?1
     """
 
-  /// Its job is counted for the host of its link.
-  static let moveToHost = SQLText(
-    """
-    UPDATE jobs SET host = (SELECT host FROM transfers WHERE key = ?1) WHERE kind = 'transfer' AND subject = ?1
-    """)
+  static let moveTurn: StaticString = "UPDATE turns SET host = ?2 WHERE transfer_key = ?1"
 
   static let moveLinks: StaticString = "UPDATE links SET transfer_key = ?2 WHERE transfer_key = ?1"
 

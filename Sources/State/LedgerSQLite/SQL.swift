@@ -80,8 +80,9 @@ enum SQL {
 
   /// A thousand at a time: a lane in which a million become due at once holds up no other.
   static let wakeScheduled: StaticString = """
-    UPDATE jobs SET state = 'due', in_turn = CASE WHEN sender IS NOT NULL THEN 1 END WHERE (kind, subject) IN (
+    UPDATE jobs SET state = 'due' WHERE (kind, subject) IN (
       SELECT kind, subject FROM jobs WHERE state = 'scheduled' AND lane = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT 1000)
+    RETURNING kind, subject
     """
 
   /// All jobs that an exchange claims have its number as their token.

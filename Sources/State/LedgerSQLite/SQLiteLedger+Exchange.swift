@@ -90,7 +90,7 @@ extension SQLiteLedger {
       let lane = try laneKey(want.lane)
       let before = reply.leases.count
       if let next = try nextDue(lane), next <= tally.time {
-        try statement(SQL.wakeScheduled).run(.integer(lane), .integer(tally.time))
+        try wake(lane, tally.time)
       }
       reply.leases += newborn.leases(of: want.lane)
       let missing = want.count - (reply.leases.count - before)
@@ -125,6 +125,15 @@ extension SQLiteLedger {
     reply.position = try advance(tally.changed, at: tally.time, tally.now)
     undecided = (exchange.number, reply)
     return reply
+  }
+
+  /// What waited for later is due.
+  private func wake(_ lane: Int64, _ time: Int64) throws {
+    var woken: [JobKey] = []
+    try statement(SQL.wakeScheduled).rows(.integer(lane), .integer(time)) { row in
+      if let kind = JobKey.Kind(rawValue: row.text(0)) { woken.append(JobKey(kind, row.integer(1))) }
+    }
+    for key in woken { try addTurn(of: key) }
   }
 
   /// Fills in the state of a lane.

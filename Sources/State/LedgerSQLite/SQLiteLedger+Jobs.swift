@@ -16,17 +16,13 @@ extension SQLiteLedger {
       INSERT INTO jobs (kind, subject, lane, priority, state, due_at, attempts, uncounted, turn)
       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8)
       """
-    /// Its place in the order of turns is that of its link.
-    static let addTransfer: StaticString = """
-      INSERT INTO jobs (kind, subject, lane, priority, state, due_at, host, sender, in_turn)
-      SELECT 'transfer', key, ?2, ?3, 'due', ?4, host, sender, 1 FROM transfers WHERE key = ?1
-      """
     static let set: StaticString = """
       UPDATE jobs SET state = ?3, due_at = coalesce(?4, due_at), holder = NULL, token = NULL, uncounted = uncounted + ?5,
-        crashes = crashes + ?6, in_turn = CASE WHEN sender IS NOT NULL AND ?3 = 'due' THEN 1 END
+        crashes = crashes + ?6
       WHERE kind = ?1 AND subject = ?2
       """
     static let setPriority: StaticString = "UPDATE jobs SET priority = ?3 WHERE kind = ?1 AND subject = ?2"
+    static let setTurnPriority: StaticString = "UPDATE turns SET priority = ?2 WHERE transfer_key = ?1"
     static let setCancelled: StaticString = "UPDATE jobs SET cancelled = ?3 WHERE kind = ?1 AND subject = ?2"
     static let remove: StaticString = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2"
     static let end: StaticString =
@@ -54,15 +50,11 @@ extension SQLiteLedger {
   }
 
   package func addJob(_ job: NewJob) throws {
-    let (subject, lane) = (Statement.Value.integer(job.key.subject), try laneKey(job.lane))
-    if job.key.kind == .transfer {
-      return try statement(Text.addTransfer).run(
-        subject, .integer(lane), .integer(job.priority), .integer(job.dueAt))
-    }
     try statement(Text.add).run(
-      .text(job.key.kind.rawValue), subject, .integer(lane), .integer(job.priority),
-      .text(job.isWaiting ? "waiting" : "due"), .integer(job.dueAt), .integer(job.earlier), .integer(job.turn)
-    )
+      .text(job.key.kind.rawValue), .integer(job.key.subject), .integer(try laneKey(job.lane)),
+      .integer(job.priority), .text(job.isWaiting ? "waiting" : "due"), .integer(job.dueAt),
+      .integer(job.earlier), .integer(job.turn))
+    if !job.isWaiting { try addTurn(of: job.key) }
   }
 
   package func setJob(_ key: JobKey, _ state: JobRow.State, uncounted: Int64, crashes: Int64) throws {
@@ -79,11 +71,24 @@ extension SQLiteLedger {
     try statement(Text.set).run(
       .text(key.kind.rawValue), .integer(key.subject), .text(text), .optional(dueAt), .integer(uncounted),
       .integer(crashes))
+    if state == .due { try addTurn(of: key) } else { try removeTurn(of: key) }
+  }
+
+  /// A transfer stands in the order while it is due, and under way.
+  func addTurn(of key: JobKey) throws {
+    if key.kind == .transfer { try statement(SQL.addTurn).run(.integer(key.subject)) }
+  }
+
+  private func removeTurn(of key: JobKey) throws {
+    if key.kind == .transfer { try statement(SQL.removeTurn).run(.integer(key.subject)) }
   }
 
   package func setPriority(_ key: JobKey, _ priority: Int64) throws {
     try statement(Text.setPriority).run(
       .text(key.kind.rawValue), .integer(key.subject), .integer(priority))
+    if key.kind == .transfer {
+      try statement(Text.setTurnPriority).run(.integer(key.subject), .integer(priority))
+    }
   }
 
   package func setCancellation(_ key: JobKey, _ reason: String?) throws {
@@ -91,13 +96,16 @@ extension SQLiteLedger {
   }
 
   package func removeJob(_ key: JobKey) throws {
+    try removeTurn(of: key)
     try statement(Text.remove).run(.text(key.kind.rawValue), .integer(key.subject))
   }
 
   package func endJob(_ key: JobKey, _ token: Token) throws -> Bool {
     try statement(Text.end).run(
       .text(key.kind.rawValue), .integer(key.subject), .integer(token.holder), .integer(token.number))
-    return connection.changes == 1
+    guard connection.changes == 1 else { return false }
+    try removeTurn(of: key)
+    return true
   }
 
   // MARK: Deliveries

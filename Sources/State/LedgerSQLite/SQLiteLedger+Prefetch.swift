@@ -62,7 +62,7 @@ extension SQLiteLedger {
     try statement(SQL.asideBefore).rows(.integer(unseen), .integer(Int64(Prefetch.looks))) {
       keys.append($0.integer(0))
     }
-    for key in keys where try messages == 0 || isWanted(key) { try statement(SQL.takeUp).run(.integer(key)) }
+    for key in keys where try messages == 0 || isWanted(key) { _ = try takeUp(key) }
     prefetch.unseen = keys.count < Prefetch.looks ? nil : keys.last
   }
 
@@ -87,10 +87,15 @@ extension SQLiteLedger {
     try statement(SQL.transfersOfMessage).rows(.text(conversation.text), .text(message.text)) {
       keys.append($0.integer(0))
     }
-    for key in keys {
-      try statement(SQL.takeUp).run(.integer(key))
-      if connection.changes > 0 { tally.touch(.downloads) }
-    }
+    for key in keys where try takeUp(key) { tally.touch(.downloads) }
+  }
+
+  /// What was put aside is due. False: it was not put aside.
+  private func takeUp(_ transfer: Int64) throws -> Bool {
+    try statement(SQL.takeUp).run(.integer(transfer))
+    if connection.changes == 0 { return false }
+    try addTurn(of: JobKey(.transfer, transfer))
+    return true
   }
 
   /// The newest messages with links. One is as new as its newest link.

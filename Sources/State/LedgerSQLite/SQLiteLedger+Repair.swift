@@ -26,6 +26,8 @@ extension SQLiteLedger {
       try statement(SQL.releaseStrayWaiting).run()
       try statement(SQL.releaseStrayExpanded).run()
       try statement(SQL.addMissingTransferJobs).run(now, .integer(try laneKey(.downloads)))
+      try statement(SQL.removeTurns).run()
+      try statement(SQL.addTurns).run()
       var channels: [String] = []
       try statement(SQL.channelsWithoutLane).rows { channels.append($0.text(0)) }
       for channel in channels { _ = try laneKey(.channel(channel)) }

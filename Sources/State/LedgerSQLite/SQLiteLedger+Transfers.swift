@@ -160,7 +160,7 @@ extension SQLiteLedger {
       .integer(transfer), .blob(identity), .integer(try sealer.host(of: link)),
       .blob(try sealer.seal(link.coded, for: Self.place("request", identity))), .integer(state.bytes),
       .optional(state.total), .optional(validators))
-    try statement(SQL.moveToHost).run(.integer(transfer))
+    try statement(SQL.moveTurn).run(.integer(transfer), .integer(try sealer.host(of: link)))
   }
 
   package func moveLinks(of transfer: Int64, to other: Int64) throws {

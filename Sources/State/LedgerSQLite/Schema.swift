@@ -288,26 +288,27 @@ enum Schema {
       crashes INTEGER NOT NULL DEFAULT 0,     -- workers it took down or held up
       losses INTEGER NOT NULL DEFAULT 0,      -- coordinators that were lost with it in hand
       cancelled TEXT,                         -- why its result is not wanted any more; NULL: it is
-      host INTEGER,                           -- of a transfer, and
-      sender INTEGER,                         -- its sender: users have their turns
-      -- 1: a transfer that has its turn, or is under way. It leaves the order of turns when it has ended, and not when it is
-      -- claimed: each host's place in the index is a page of its own, and a claim would write as many as it takes links.
-      in_turn INTEGER,
       turn INTEGER NOT NULL DEFAULT 0,        -- of an attachment or a delivery: whose it is, a hash of the sender; 0: no user's
       CHECK ((state = 'leased') = (holder IS NOT NULL)),
       CHECK ((holder IS NULL) = (token IS NULL)),
-      CHECK ((host IS NULL) = (sender IS NULL)),
-      CHECK (in_turn IS CASE WHEN sender IS NOT NULL AND (state = 'due' OR state = 'leased') THEN 1 END),
       PRIMARY KEY (kind, subject)
     ) STRICT, WITHOUT ROWID;
     -- Each index has kind and subject at its end.
     CREATE INDEX jobs_due ON jobs (lane, priority DESC, turn, subject) WHERE state = 'due';
-    CREATE INDEX jobs_in_turn ON jobs (lane, sender, priority DESC, host) WHERE in_turn = 1;
     CREATE INDEX jobs_scheduled ON jobs (lane, due_at) WHERE state = 'scheduled';
-    CREATE INDEX jobs_leased ON jobs (kind, subject) WHERE state = 'leased';
     CREATE INDEX jobs_lost ON jobs (lane) WHERE losses >= 3;
-    CREATE INDEX jobs_waiting ON jobs (kind, subject) WHERE state = 'waiting';
-    CREATE INDEX jobs_expanded ON jobs (kind, subject) WHERE state = 'expanded';
+    CREATE INDEX jobs_held ON jobs (state, kind, subject) WHERE state = 'leased' OR state = 'waiting' OR state = 'expanded';
+
+    -- The order in which transfers are begun: users have their turns, and of each the hosts. Those that are due stand in it, and those
+    -- under way. A transfer leaves it when it has ended, and not when it is claimed: each host's place in the index is a page of its
+    -- own, and a claim would write as many as it takes links.
+    CREATE TABLE turns (
+      transfer_key INTEGER PRIMARY KEY REFERENCES transfers,
+      sender INTEGER NOT NULL,          -- as in `transfers`, like `host`
+      host INTEGER NOT NULL,
+      priority INTEGER NOT NULL         -- as in `jobs`
+    ) STRICT;
+    CREATE INDEX turns_in_order ON turns (sender, priority DESC, host);
 
     -- What lets clients in over HTTP. `id` is the beginning of `hash`, the SHA-256 of the token, which is not kept.
     CREATE TABLE tokens (
