@@ -6,7 +6,9 @@ func text(_ reply: ExchangeReply, withTokens: Bool = false) -> String {
   var reply = reply
   if !withTokens {
     for index in reply.leases.indices {
-      (reply.leases[index].job, reply.leases[index].token) = (JobKey(.attachment, 0), Token(holder: 0, number: 0))
+      (reply.leases[index].job, reply.leases[index].token) = (
+        JobKey(.attachment, 0), Token(holder: 0, number: 0)
+      )
     }
     reply.position?.history = 0
   }

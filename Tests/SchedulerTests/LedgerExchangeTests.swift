@@ -162,7 +162,8 @@ struct LedgerExchangeTests {
     let early = request(at: 149, inHand: 1)
     #expect(early == nil && exchange.isUnderway)
     let again = next(at: 150, inHand: 1)
-    #expect(again?.number == 1 && again?.settlements.map(\.job.subject) == [1], "what was sent, and nothing more")
+    #expect(
+      again?.number == 1 && again?.settlements.map(\.job.subject) == [1], "what was sent, and nothing more")
     let twice = request(at: 10_000, inHand: 1)
     #expect(twice == nil, "it is under way")
     let sent = exchange.answered()

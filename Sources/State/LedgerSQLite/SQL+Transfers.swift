@@ -128,7 +128,8 @@ extension SQL {
     FROM turns o CROSS JOIN jobs j ON j.kind = 'transfer' AND j.subject = o.transfer_key AND j.state = 'due'
     """
 
-  static let nextSender = SQLText("SELECT o.sender \(dueInOrder) WHERE o.sender > ?1 ORDER BY o.sender LIMIT 1")
+  static let nextSender = SQLText(
+    "SELECT o.sender \(dueInOrder) WHERE o.sender > ?1 ORDER BY o.sender LIMIT 1")
 
   static let nextPriority = SQLText(
     """
