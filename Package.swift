@@ -330,7 +330,9 @@ var tests: [Target] {
       path: "Tests/ModelLedger"),
     .testTarget(
       name: "PortTests",
-      dependencies: ["LedgerPort", "LedgerRules", "LedgerSQLite", "ModelLedger", "Pipeline", "Platform"]),
+      dependencies: [
+        "LedgerPort", "LedgerRules", "LedgerSQLite", "ModelLedger", "Pipeline", "Platform", "SQLite",
+      ]),
     .testTarget(name: "ManifestTests", dependencies: ["LedgerPort", "Manifest", "Platform"]),
     .testTarget(
       name: "WorkersTests",

@@ -111,9 +111,9 @@ struct StartTests {
   @Test func workersThatWereStartedEarlyEndWithARefusedIngest() throws {
     try folder.write("home/sluice.db", "this is no ledger, and it is longer than the header of one would be")
     let started = try workers(ingest("home"), status: 70)
-    // On a busy machine the ledger is refused before all are started.
+    // On a busy machine the ledger is refused before any is started.
     let count = started.filter { $0 == "run" }.count
-    #expect((1...3).contains(count), "those that get no folder: \(started)")
+    #expect(count <= 3, "those that get no folder: \(started)")
     // Of those that write nothing was started: nothing is made beside a ledger that cannot be used.
     #expect(!folder.files(below: "home").contains("events.jsonl"))
   }

@@ -86,7 +86,7 @@ struct IdentityTests {
     #expect(try desk.takeIn(item).added == 1)
     item.source = Array("/m/cur/17.a:2,S".utf8)
     #expect(try desk.takeIn(item).known == 1)
-    #expect(try KnownFiles(desk.ledger).attachment(item) != nil)
+    #expect(try desk.ledger.known(item) != nil)
     item.source = Array("/m/a".utf8)
     #expect(try desk.takeIn(item).problems.count == 1, "by its path it is none")
   }

@@ -266,7 +266,10 @@ import Testing
     ]
     for (sql, index) in indexed {
       var plan = ""
-      try desk.ledger.connection.prepare("EXPLAIN QUERY PLAN \(sql)").rows { plan += $0.text(3) + "; " }
+      try desk.ledger.connection.prepare("EXPLAIN QUERY PLAN \(sql)")
+        .rows(Array(repeating: .integer(0), count: Set(sql.matches(of: /\?\d/).map(\.output)).count)) {
+          plan += $0.text(3) + "; "
+        }
       #expect(plan.hasPrefix("SEARCH ") && plan.contains("INDEX \(index) ("), "\(sql): \(plan)")
       #expect(!plan.contains("TEMP") && !plan.contains("SCAN"), "\(sql): \(plan)")
     }

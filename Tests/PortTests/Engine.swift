@@ -59,7 +59,7 @@ final class Bench {
 
   let time: StillClock
   private let ids: SeededIds
-  private let model: ModelLedger?
+  let model: ModelLedger?
   /// Of SQLite.
   private let path: String
   private(set) var writer: any LedgerWriter

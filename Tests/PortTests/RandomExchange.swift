@@ -15,6 +15,8 @@ struct RandomExchange {
   var hosts: Set<Int64> = []
   /// Whether contents are taken out of others.
   var expands = false
+  /// Of so many attachments one holds contents.
+  var rarity = 3
   /// So many contents were taken out of others.
   var lastChild = 0
   /// So many steps an attempt may leave.
@@ -205,7 +207,7 @@ struct RandomExchange {
     case (.attachment(let attachment), _):
       let ended = ended(attachment, lease)
       let isFirst = attachment.concluded == nil && ended.outcome.status == .completed
-      return expands && isFirst && once(in: 3) ? .expanded(ended) : .attachment(ended)
+      return expands && isFirst && once(in: rarity) ? .expanded(ended) : .attachment(ended)
     }
   }
 
@@ -222,7 +224,7 @@ struct RandomExchange {
 
   /// Contents that were taken out of one, a few of them again and again.
   private mutating func children() -> [NewChild] {
-    if !expands || !once(in: 3) { return [] }
+    if !expands || !once(in: rarity) { return [] }
     return (0..<number(1...3)).map { place in
       lastChild += 1
       return NewChild(

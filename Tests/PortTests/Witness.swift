@@ -68,6 +68,9 @@ final class Witness {
     expect(count ?? found == found, "\(count ?? 0) jobs were taken back, not \(found)")
   }
 
+  /// It does nothing any more, and has not left.
+  func isLost(_ holder: Int64) { until[holder] = .min }
+
   func left(_ holder: Int64) {
     for (job, state) in work where state.token?.holder == holder { work[job]?.token = nil }
     until[holder] = nil

@@ -96,7 +96,7 @@ struct ResidueTests {
       """
       CREATE TABLE v (key INTEGER PRIMARY KEY, name TEXT, state INTEGER);
       WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
-      INSERT INTO v SELECT random(), 'secret-' || hex(randomblob(20)) || '-' || i, 2 FROM n;
+      INSERT INTO v SELECT i * 2654435761 % 4294967296, 'secret-' || printf('%040d', i * 7919) || '-' || i, 2 FROM n;
       DELETE FROM v WHERE name NOT GLOB '*7';
       """)
     let left = 300

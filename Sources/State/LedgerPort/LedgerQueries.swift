@@ -28,6 +28,11 @@ public protocol LedgerQueries: AnyObject {
     -> Page<SurveyedAttachment>
   /// The attachments whose id begins with this text, at most ten.
   func attachments(idPrefix: String) throws(LedgerError) -> [AttachmentRecord]
+  /// The attachment that a file is: the same path, size and time of change under the same message, or the same message of a Maildir.
+  /// A link is known only by a reader that has what seals. `nil`: the file is new.
+  func known(_ item: IntakeItem) throws(LedgerError) -> KnownFile?
+  /// Whether a file was an attachment that a person has deleted: an intake leaves such a file out.
+  func wasDeleted(_ item: IntakeItem) throws(LedgerError) -> Bool
   /// What was taken out of an attachment itself, and not out of what that held, in the order in which it came out.
   func children(of key: Int64, after: PageMark?, limit: Int) throws(LedgerError) -> Page<ChildRecord>
   /// How many these are.

@@ -90,8 +90,8 @@ extension LedgerRows {
       item, id: id, identity: identity, messageId: origin.messageId, parent: parent.key, at: tally.now)
     try addJob(
       NewJob(
-        JobKey(.attachment, key), .attachments, priority: parent.priority,
-        dueAt: tally.time, turn: try turn(of: origin.senderId)))
+        JobKey(.attachment, key), .attachments, priority: parent.priority, dueAt: tally.time,
+        turn: try turn(of: origin.senderId)))
     try addUpload(child, id, sender: origin.senderId, tally.now)
     tally.changed.add(attachment: key)
   }

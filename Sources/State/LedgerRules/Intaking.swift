@@ -66,8 +66,7 @@ extension LedgerRows {
     } else {
       try addJob(
         NewJob(
-          JobKey(.attachment, key), .attachments, priority: item.priority,
-          dueAt: tally.time, turn: turn))
+          JobKey(.attachment, key), .attachments, priority: item.priority, dueAt: tally.time, turn: turn))
     }
     tally.changed.add(attachment: key)
     report.added += 1

@@ -22,10 +22,7 @@ extension LedgerRows {
     case .queue(let key, let channel):
       try reopenDelivery(key)
       // Its attempts count anew, and the channel is told that earlier ones may have taken effect.
-      try addJob(
-        NewJob(
-          JobKey(.delivery, key), .channel(channel),
-          dueAt: tally.time, earlier: 1))
+      try addJob(NewJob(JobKey(.delivery, key), .channel(channel), dueAt: tally.time, earlier: 1))
       tally.changed.add(delivery: key)
     case .hasten(let key): try hasten(JobKey(.delivery, key), tally.time)
     case .drop(let key):
@@ -92,8 +89,7 @@ extension LedgerRows {
     } else {
       try addJob(
         NewJob(
-          JobKey(.attachment, key), .attachments, dueAt: tally.time,
-          earlier: earlier, turn: turn))
+          JobKey(.attachment, key), .attachments, dueAt: tally.time, earlier: earlier, turn: turn))
     }
     tally.changed.add(attachment: key)
   }

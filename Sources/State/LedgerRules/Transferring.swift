@@ -31,9 +31,7 @@ extension LedgerRows {
     try reopenTransfer(key)
     let job = JobKey(.transfer, key)
     guard let row = try self.job(job) else {
-      return try addJob(
-        NewJob(
-          job, .downloads, priority: priority, dueAt: time))
+      return try addJob(NewJob(job, .downloads, priority: priority, dueAt: time))
     }
     if row.priority < priority { try setPriority(job, priority) }
     if row.state == .waiting { try setJob(job, .due, uncounted: 0, crashes: 0) }

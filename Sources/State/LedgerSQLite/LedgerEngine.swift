@@ -33,6 +33,13 @@ extension Home {
   /// Opens the ledger for reading, whether or not a coordinator is running.
   public func reader() throws(LedgerError) -> any LedgerMaintenance { try SQLiteLedger(reading: self) }
 
+  /// The same, with what seals secrets, by which links are known.
+  public func reader(sealer: (SealedHome) throws -> any Sealer) throws -> any LedgerMaintenance {
+    let ledger = try SQLiteLedger(reading: self)
+    ledger.sealer = try sealer(try ledger.foundSealedHome())
+    return ledger
+  }
+
   /// Refuses a copy that was put in the place of a ledger whose write-ahead log is still there: SQLite would
   /// replay that log into the copy. The header tells: a ledger gets its log only after bytes 18 and 19 of its
   /// header have become 2 (https://sqlite.org/fileformat2.html#file_format_version_numbers).

@@ -122,8 +122,7 @@ extension SQLiteLedger {
     guard newborn.takes(lane) else {
       return try addJob(
         NewJob(
-          key, lane, priority: priority, dueAt: tally.time, earlier: earlier,
-          turn: turn))
+          key, lane, priority: priority, dueAt: tally.time, earlier: earlier, turn: turn))
     }
     try statement(Text.addLeasedDelivery).run(
       .integer(delivery.key), .integer(try laneKey(lane)), .integer(priority), .integer(tally.time),

@@ -6,6 +6,8 @@ public final class Statement {
   /// Keeps the connection open as long as the statement lives.
   private let connection: Connection
   private let sql: String
+  /// How many values it takes.
+  private let parameters: Int
   /// The texts and blobs that are bound: SQLite reads them there until others are. Copies of its own would cost an allocation each.
   private var room = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
@@ -15,6 +17,7 @@ public final class Statement {
       connection.database, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
     guard code == SQLITE_OK, let prepared else { throw connection.error(sql) }
     handle = prepared
+    parameters = Int(sqlite3_bind_parameter_count(prepared))
     self.connection = connection
     self.sql = sql
   }
@@ -77,6 +80,8 @@ public final class Statement {
   }
 
   private func bind(_ values: [Value]) throws(SQLiteError) {
+    // SQLite would take NULL, or the value of the last time, for one that is missing.
+    precondition(values.count == parameters, sql)
     makeRoom(for: values)
     let room = room.baseAddress.unsafelyUnwrapped
     var used = 0

@@ -28,7 +28,7 @@ final class DryRun {
     launch.sandbox = pipeline.definition.sandbox
     let digest = StageDefinition(id: pipeline.digest.id, description: pipeline.digest, values: [])
     rehearsal = Rehearsal(pipeline.definition, digest: digest, launch: launch, folder: folder)
-    files = NewFiles(Environment.lacksLedger(home) ? nil : try KnownFiles(home), limit: limit)
+    files = NewFiles(Environment.lacksLedger(home) ? nil : try home.reader(), limit: limit)
     fetches = pipeline.definition.downloads != nil
     isAgain = arguments.flag("again")
     report = DryRunReport(arguments, manifest: manifest)

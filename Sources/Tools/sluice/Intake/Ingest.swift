@@ -76,9 +76,9 @@ struct Ingest: ParsableCommand {
   }
 
   /// With the key that tells links from each other. It is there by now.
-  private func known(_ home: Home, _ pipeline: PipelineDefinition) throws -> KnownFiles {
-    if pipeline.downloads == nil { return try KnownFiles(home) }
-    return try KnownFiles(home) { try HomeKey(home, $0, pipeline.secrets, tells: false) }
+  private func known(_ home: Home, _ pipeline: PipelineDefinition) throws -> any LedgerQueries {
+    if pipeline.downloads == nil { return try home.reader() }
+    return try home.reader { try HomeKey(home, $0, pipeline.secrets, tells: false) }
   }
 
   func run() throws -> ExitCode {

@@ -1,6 +1,5 @@
 import LedgerPort
 import LedgerRules
-import LedgerSQLite
 import Pipeline
 import Synchronization
 
@@ -11,20 +10,20 @@ final class NewFiles: @unchecked Sendable {
   enum Verdict {
     case new
     /// The attachment that it is; `nil`: the same command named it before.
-    case known(KnownFiles.Attachment?)
+    case known(KnownFile?)
     /// It is new, and as many as are wanted were let through.
     case tooMany
   }
 
   /// `nil`: there is no ledger.
-  private let ledger: KnownFiles?
+  private let ledger: (any LedgerQueries)?
   private var left: Int64?
   /// Hashes of the files that were let through: they are on record only later.
   private var seen: Set<Int> = []
   private let more = Atomic(false)
 
   /// - Parameter limit: how many new ones to let through; `nil`: all.
-  init(_ ledger: KnownFiles?, limit: Int64?) {
+  init(_ ledger: (any LedgerQueries)?, limit: Int64?) {
     self.ledger = ledger
     left = limit
   }
@@ -34,7 +33,7 @@ final class NewFiles: @unchecked Sendable {
 
   func judge(_ item: IntakeItem) -> Verdict {
     // A ledger that cannot be read at the moment knows nothing: then fewer are let through, and not more.
-    if let ledger, let known = try? ledger.attachment(item) { return .known(known) }
+    if let ledger, let known = try? ledger.known(item) { return .known(known) }
     if let ledger, (try? ledger.wasDeleted(item)) == true { return .known(nil) }
     var hasher = Hasher()
     hasher.combine(item.lastingPath)

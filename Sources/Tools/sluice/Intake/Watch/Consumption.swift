@@ -2,7 +2,6 @@ import CPlatform
 import Glibc
 import HomeFolder
 import LedgerPort
-import LedgerSQLite
 import Objects
 import Pipeline
 import Platform
@@ -59,7 +58,7 @@ final class Consumption {
   /// - Parameters:
   ///   - facts: of the source, when it was found to be this attachment.
   ///   - root: the watched folder that it is in.
-  func consume(_ path: [UInt8], _ facts: stat, of attachment: KnownFiles.Attachment, below root: [UInt8])
+  func consume(_ path: [UInt8], _ facts: stat, of attachment: KnownFile, below root: [UInt8])
     -> Result
   {
     guard way != nil, attachment.status == .completed, let url = attachment.url,

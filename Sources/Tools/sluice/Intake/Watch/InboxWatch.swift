@@ -31,8 +31,7 @@ final class InboxWatch: @unchecked Sendable {
   private let mounts = MountWatch()
   private let defaults: IntakeDefaults
   private let home: Home
-  private let ledger: KnownFiles
-  private let records: any LedgerQueries
+  private let ledger: any LedgerQueries
   private let consumption: Consumption
   private let send: ([IntakeItem]) -> Bool
   private let problem: (IntakeProblem) -> Void
@@ -70,8 +69,7 @@ final class InboxWatch: @unchecked Sendable {
     self.roots = roots.map { Root(path: $0) }
     names = zip(arguments.folders, roots).map { ($0, $1) }
     (defaults, self.home, self.send, self.problem) = (arguments.defaults, home, send, problem)
-    ledger = try KnownFiles(home)
-    records = try home.reader()
+    ledger = try home.reader()
     self.consumption = Consumption(consumption, home: home) { problem(IntakeProblem("--consume", $0)) }
     watch = try FolderWatch()
     quiet = QuietFiles(period: arguments.quietPeriod)
@@ -263,7 +261,7 @@ final class InboxWatch: @unchecked Sendable {
   /// A file that was there already.
   private func found(_ path: [UInt8], _ facts: stat) {
     if let claim = Self.claim(path) {
-      guard let all = try? records.attachments(idPrefix: claim.id) else { return }  // it is found again
+      guard let all = try? ledger.attachments(idPrefix: claim.id) else { return }  // it is found again
       return consumption.settle(path, claim, all.first { $0.origin.id == claim.id })
     }
     if isPassedOver(path) { return }
@@ -298,7 +296,7 @@ final class InboxWatch: @unchecked Sendable {
     if isPassedOver(path) { return }
     var item = item(path, facts)
     do {
-      guard let known = try ledger.attachment(item) else {
+      guard let known = try ledger.known(item) else {
         if item.isMaildirMessage, let message = MaildirPath(path) {
           guard let whole = try IntakeItem(defaults, message) else { return }
           item = whole
@@ -328,7 +326,7 @@ final class InboxWatch: @unchecked Sendable {
         path = renamed
       }
       let item = item(path, facts)
-      if let known = try? ledger.attachment(item) {
+      if let known = try? ledger.known(item) {
         consume(path, facts, known)
       } else {
         // It has changed since, or the ledger cannot be read at the moment.
@@ -364,7 +362,7 @@ final class InboxWatch: @unchecked Sendable {
     }
   }
 
-  private func consume(_ path: [UInt8], _ facts: stat, _ known: KnownFiles.Attachment) {
+  private func consume(_ path: [UInt8], _ facts: stat, _ known: KnownFile) {
     guard let root = root(of: path) else { return }
     if case .tooEarly = consumption.consume(path, facts, of: known, below: root) {
       quiet.add(path, FileState(facts), isWritten: false, at: Clock.monotonic())
