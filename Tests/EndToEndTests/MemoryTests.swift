@@ -60,16 +60,21 @@ struct MemoryTests {
     #expect(growth <= 300 << 20, "\(growth >> 20) MB with a limit of 128")
   }
 
-  /// Runs an ingest, which must succeed, and returns by how many bytes the memory outside of processes grew.
-  /// Other processes' shared memory is included.
+  /// Runs an ingest, which must succeed, and returns by how many bytes the memory outside of processes grew. Without a control
+  /// group, the shared memory of all other processes counts, too.
   private func ingest(_ folder: TemporaryFolder) throws -> Int {
-    let before = Self.sharedMemory()
+    let group = ControlGroup(memory: 8 << 30)
+    func shared() -> Int { group?.sharedMemory ?? Self.sharedMemory() }
+    var words = ["ingest", "--home", "home", "--format", "json", "in"]
+    if let group { words = Array(group.command([SluiceCommand.folder + "/sluice"] + words).dropFirst()) }
+    let before = shared()
     let process = try SluiceCommand.start(
-      ["ingest", "--home", "home", "--format", "json", "in"], in: folder, out: folder.path + "/out",
-      err: folder.path + "/err", environment: ["SLUICE_PLUGIN_PATH": try FixtureStages.folder()])
+      words, in: folder, out: folder.path + "/out", err: folder.path + "/err",
+      environment: ["SLUICE_PLUGIN_PATH": try FixtureStages.folder()],
+      program: group == nil ? SluiceCommand.folder + "/sluice" : "/bin/sh")
     var highest = before
     while process.isRunning {
-      highest = max(highest, Self.sharedMemory())
+      highest = max(highest, shared())
       usleep(10_000)
     }
     let errors = try folder.read("err")

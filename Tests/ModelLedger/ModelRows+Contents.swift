@@ -1,7 +1,7 @@
 import LedgerPort
 import Pipeline
 
-// What is asked of the rows.
+// Questions about the rows.
 extension ModelRows {
   /// Those that have not become attachments, and may still.
   func openUploads(of owner: UploadOwner?, at now: Int64) -> [UploadRecord] {

@@ -23,7 +23,7 @@ extension ModelTransaction {
       id: id, conversationId: item.conversationId, messageId: messageId, senderId: message?.sender ?? "",
       fileName: item.fileName, declaredType: item.declaredType, reference: item.reference,
       traceparent: item.traceparent, parentId: parent.flatMap { rows.attachments[$0]?.origin.id })
-    // What may be shown of a link stands where a file has its path.
+    // A link has its shown name in place of a path.
     let source = AttachmentSource.file(
       host: nil, path: item.link.map { Array($0.name.utf8) } ?? item.source, size: item.sourceSize,
       modified: item.sourceModified, folderDevice: item.link == nil ? item.folderDevice : nil)

@@ -3,16 +3,16 @@ import LedgerRules
 import Pipeline
 import Platform
 
-/// The smallest engine: the rows of one transaction, in dictionaries. It decides nothing; the rules do.
+/// The smallest engine: the rows of one transaction, in dictionaries. The rules decide.
 struct ModelTransaction: LedgerRows {
   var rows: ModelRows
   let maker: ModelMaker
-  /// No rule has to look for what is not there: here all do.
+  /// Always true: the rules look for trees even if there are none.
   var hasExpansions: Bool {
     get { true }
     set {}
   }
-  /// Conversations of which something with a link was deleted or taken in.
+  /// Conversations with a deleted or a new link.
   var shrunk: Set<String> = []
 
   init(_ rows: ModelRows, _ maker: ModelMaker) { (self.rows, self.maker) = (rows, maker) }
@@ -164,7 +164,7 @@ extension ModelRows {
     _ maker: ModelMaker, _ body: (inout ModelTransaction) -> Result
   ) -> Result {
     var transaction = ModelTransaction(self, maker)
-    // It alone has the rows, so that none is copied.
+    // The transaction has the only reference to the rows, so that no dictionary is copied.
     self = ModelRows(history: history)
     defer { self = transaction.rows }
     return body(&transaction)

@@ -1,7 +1,7 @@
 import LedgerPort
 import Pipeline
 
-/// The rows of a ledger at one moment, whatever engine has them, for those who judge. It shares no code with the rules.
+/// The rows of any engine at one moment, for the oracle. No code of the rules is used.
 package struct RowImage {
   package struct Attachment {
     package var status: Status
@@ -21,10 +21,10 @@ package struct RowImage {
   }
 
   package struct Job {
-    /// As the tables name it.
+    /// As in the table `jobs`.
     package var state: String
     package var priority: Int64
-    /// Of what leased it last, if it is leased.
+    /// The holder of the lease, and the number of its exchange.
     package var holder, number: Int64?
     package var attempts, uncounted: Int64
     package var isCancelled: Bool
@@ -54,12 +54,12 @@ package struct RowImage {
   }
 
   package var attachments: [Int64: Attachment] = [:]
-  /// Whether they are pending.
+  /// True: pending.
   package var deliveries: [Int64: Bool] = [:]
   package var transfers: [Int64: Transfer] = [:]
   package var jobs: [JobKey: Job] = [:]
   package var expansions: [Int64: Expansion] = [:]
-  /// The paths of derived objects, each as often as it has an attachment.
+  /// The paths of derived objects, once for each attachment.
   package var derived: [String] = []
   package var names: [String: (sha256: [UInt8], uses: Int64)] = [:]
   package var counts: [Status: (attachments: Int64, bytes: Int64)] = [:]

@@ -2,7 +2,7 @@ import LedgerPort
 import ModelLedger
 import Pipeline
 
-/// Says what is wrong with the rows of a ledger after an exchange: what must hold whatever the rules decide.
+/// Checks the rows of a ledger after an exchange against the invariants that no rule may break.
 struct Oracle {
   private(set) var faults: [String] = []
   private var before = RowImage()
@@ -20,7 +20,7 @@ struct Oracle {
     before = rows
   }
 
-  /// The counts are those of the rows.
+  /// The counts equal a recount.
   private mutating func counts(_ rows: RowImage) {
     var counted: [Status: (attachments: Int64, bytes: Int64)] = [:]
     for attachment in rows.attachments.values {
@@ -34,7 +34,7 @@ struct Oracle {
     }
   }
 
-  /// What has not ended has a job, and nothing else has.
+  /// Each queued attachment and each pending delivery has a job, and no ended one does.
   private mutating func jobs(_ rows: RowImage) {
     for (key, attachment) in rows.attachments {
       expect(
@@ -67,7 +67,7 @@ struct Oracle {
     }
   }
 
-  /// Each use of a path is counted, and its object is the content that has it.
+  /// Each use of a path is counted, and belongs to one content.
   private mutating func names(_ rows: RowImage) {
     var uses: [String: Int64] = [:]
     for (key, attachment) in rows.attachments {
@@ -82,13 +82,13 @@ struct Oracle {
       let counted = rows.names[path]?.uses
       expect(counted ?? 0 == uses[path] ?? 0, "\(path): \(counted ?? 0) uses count of \(uses[path] ?? 0)")
     }
-    // Only the store's deletion sets free what is to be deleted.
+    // Only the deletion in the store frees a path without uses.
     for (path, name) in rows.names where before.names[path]?.uses == 0 {
       expect(name.uses == 0, "\(path) was to be deleted, and is taken")
     }
   }
 
-  /// What waits for its children waits for those that have not ended, and ends after them.
+  /// A waiting attachment counts its queued children, and ends after them.
   private mutating func trees(_ rows: RowImage) {
     var children: [Int64: [Int64]] = [:]
     for (key, attachment) in rows.attachments {
@@ -122,7 +122,7 @@ struct Oracle {
     }
   }
 
-  /// What waits for a transfer will hear of it, and what nobody needs is not fetched.
+  /// Each waiting attachment has a queued transfer, and each queued transfer has a waiting attachment.
   private mutating func transfers(_ rows: RowImage) {
     var linked: [Int64: [RowImage.Job?]] = [:]
     for (key, attachment) in rows.attachments {

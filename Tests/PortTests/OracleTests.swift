@@ -7,7 +7,7 @@ import Testing
 
 @testable import LedgerSQLite
 
-/// After each of thousands of random exchanges the rows of an engine are as they must be, and its answers, too.
+/// The oracle judges the rows, and the witness the answers, of each engine after each of a thousand random exchanges.
 struct OracleTests {
   private static var seeds: ClosedRange<UInt64> {
     1...(ProcessInfo.processInfo.environment["SLUICE_SOAK"] == nil ? 4 : 100)
@@ -26,14 +26,14 @@ struct OracleTests {
   }
 }
 
-/// A ledger that is asked for all kinds of things, and judged after each.
+/// A ledger under random exchanges, with its judges.
 private final class WatchedLedger {
   private let bench: Bench
   private let time = StillClock()
   private var draw: RandomExchange
   private var oracle = Oracle()
   private let witness = Witness()
-  /// Every lease that was given; most are stale.
+  /// All leases so far; most are stale.
   private var leases: [Lease] = []
   private var ids: [String] = []
   private(set) var exchanges = 0
@@ -81,7 +81,7 @@ private final class WatchedLedger {
       exchange.deletedObjects = try bench.reader.objectsToDelete(limit: draw.number(0...3)) + ["objects/1"]
     }
     for _ in 0..<draw.number(0...4) where !leases.isEmpty {
-      // Mostly one that was given lately.
+      // Mostly a recent lease.
       let lease = draw.once(in: 6) ? draw.pick(leases) : draw.pick(leases.suffix(6))
       exchange.settlements.append(Settlement(lease, draw.ending(lease)))
     }

@@ -15,7 +15,7 @@ struct RandomExchange {
   var hosts: Set<Int64> = []
   /// Whether contents are taken out of others.
   var expands = false
-  /// Of so many attachments one holds contents.
+  /// One of so many attachments holds contents.
   var rarity = 3
   /// So many contents were taken out of others.
   var lastChild = 0

@@ -75,7 +75,7 @@ extension TransferWorker {
       DownloadsAtWork.Transfer(
         key: flight.transfer?.key ?? 0, fileName: flight.transfer?.fileName ?? "",
         link: flight.transfer?.link.name ?? "",
-        bytes: flight.received, total: flight.progress.total ?? flight.transfer?.link.size,
+        bytes: flight.fetch.received, total: flight.fetch.progress.total ?? flight.transfer?.link.size,
         isHeld: isHeld(flight))
     }
     return DownloadsAtWork(transfers, rate: throughput.rate(at: environment.clock.monotonic()))

@@ -62,26 +62,8 @@ final class Flight {
   /// A worker that may write to the store has had it.
   var isStoreTouched = false
 
-  // A transfer.
-  /// How far it is: synced, and told to the ledger.
-  var progress = TransferState()
-  /// Bytes that were there when this attempt began.
-  var progressAtStart: Int64 = 0
-  /// Bytes that the source says have come, synced or not.
-  var received: Int64 = 0
-  /// Since when, in nanoseconds of the monotonic clock, fewer bytes than show some pace have come, and how many had then.
-  var pace: (since: UInt64, bytes: Int64) = (0, 0)
-  /// The source says that all is here.
-  var isFetched = false
-  /// The source was told to end it; and because nothing was heard of it.
-  var isStopAsked = false
-  var isStalled = false
-  /// When the source last said how far it is, in nanoseconds of the monotonic clock.
-  var heardAt: UInt64 = 0
-  /// What was fetched, as far as it is known.
-  var fetched = FetchedContent(size: 0, sha256: [])
-  /// The header of the credential that it was begun with; `nil`: it has none.
-  var credentialHeader: String?
+  /// The state of a transfer.
+  var fetch = FetchState()
 
   /// A person does not want it any more, and a worker may have it; `nil`: it goes on.
   var takenBack: TakenBack?

@@ -30,9 +30,7 @@ extension Scheduler {
     return lanes.wanted(
       at: time, isBlocked: suspect != nil, putOff: putOff, awaited: awaitedSources.count
     ) { perHost in
-      var shares = hosts.shares(perHost, of: pipeline.downloads?.connections ?? 0, at: monotonicMilliseconds)
-      if let transfers { (shares.crawling, shares.reserved) = transfers.crawling }
-      return shares
+      transferLine?.shares(perHost: perHost) ?? HostShares()
     }
   }
 
@@ -41,12 +39,13 @@ extension Scheduler {
 
   private func resumeLanes(at time: Int64) {
     for lane in lanes.all {
-      guard let pause = lane.pause, pause.cause == .fault, !Self.conditionCodes.contains(pause.code) else {
+      guard let pause = lane.pause, pause.cause == .fault, !TransferLine.conditionCodes.contains(pause.code)
+      else {
         continue
       }
-      if !isResident && !triesOtherHosts(lane) { continue }
-      let length = Connectivity.isAway(pause.code) ? connectivity.wait : Self.pauseLength
-      guard time - lane.pausedAt >= length else { continue }
+      if !isResident && transferLine?.triesOtherHosts(lane) != true { continue }
+      let length = Connectivity.isAway(pause.code) ? transferLine?.connectivity.wait : nil
+      guard time - lane.pausedAt >= length ?? Self.pauseLength else { continue }
       if lane !== lanes.attachments || !publishing.isBehind { resume(lane) }
     }
   }
@@ -64,7 +63,7 @@ extension Scheduler {
       let results = Array(reply.results.prefix(commands.count))
       observe(.answered(results, ticket: ticket))
       follow(commands, results)
-      if commands.contains(where: TransferWorker.isUrgent) { makeWayForUrgent() }
+      if commands.contains(where: TransferWorker.isUrgent) { transferLine?.makeWayForUrgent() }
     }
     for (settlement, outcome) in zip(sent.settlements, reply.settled) { take(settlement, outcome) }
     for state in reply.lanes {
@@ -77,9 +76,9 @@ extension Scheduler {
       gate.learn(flight, question, known)
       route(flight)
     }
-    for key in reply.unwanted { stopTransfer(key) }
-    for change in reply.priorities { prioritizeTransfer(change) }
-    fetchedFiles.subtract(reply.filesToDelete)
+    for key in reply.unwanted { transferLine?.stop(key) }
+    for change in reply.priorities { transferLine?.prioritize(change) }
+    transferLine?.haveNoFiles(reply.filesToDelete)
     // Before the leases: the key of a transfer that is gone may be another's by now.
     dropFiles(
       reply.filesToDelete.map(environment.downloads.file)
@@ -130,7 +129,7 @@ extension Scheduler {
     } else if lane.needsPerson, !isPausing(lane) {
       lane.resume()
       observe(.laneResumed(lane: lane.name.description))
-      if lane === lanes.downloads { readCredentialsAgain() }
+      if lane === lanes.downloads { transferLine?.readCredentialsAgain() }
       // A fault that came before may still be there.
       if lane === lanes.attachments && publishing.isBehind { pauseForStore() }
     }
@@ -254,7 +253,12 @@ extension Scheduler {
   private func releaseQueued(of lane: Lane) {
     if lane === lanes.downloads {
       // Without a network, those under way may still hear from a host, which ends the pause.
-      return Connectivity.isAway(lane.pause?.code ?? "") ? releaseWaitingTransfers() : stopTransfers()
+      if Connectivity.isAway(lane.pause?.code ?? "") {
+        transferLine?.releaseWaiting()
+      } else {
+        transferLine?.stopAll()
+      }
+      return
     }
     for flight in pool.removeQueued(where: { $0.lane === lane && $0.run.isInLine }) {
       settle(flight, .released)
@@ -273,7 +277,9 @@ extension Scheduler {
     case .attachment where lease.isSolitary: suspect(flight)
     case .attachment(let attachment): beginLine(flight, attachment)
     case .delivery(let delivery): beginDelivery(flight, delivery)
-    case .transfer(let transfer): beginTransfer(flight, transfer)
+    case .transfer(let transfer):
+      guard let transferLine else { return settle(flight, .released) }
+      transferLine.begin(flight, transfer)
     }
   }
 

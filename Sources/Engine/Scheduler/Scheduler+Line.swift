@@ -73,7 +73,7 @@ extension Scheduler {
   /// fetched it could not write to it any more then.
   func knownDigest(of flight: Flight) -> String? {
     guard !flight.isSealed, case .link(let transfer, _, .here(_, let sha256))? = flight.attachment?.source,
-      hashedTransfers[transfer]?.hasSameData(as: flight.file) == true
+      transferLine?.isHashed(transfer, as: flight.file) == true
     else { return nil }
     return Hexadecimal.text(sha256)
   }
@@ -172,7 +172,10 @@ extension Scheduler {
   private func apply(_ result: WorkResult, to flight: Flight, from group: WorkerGroup) {
     switch group.purpose {
     case .digest:
-      if let transfer = flight.transfer { return applyDigest(result.report, toTransfer: flight, transfer) }
+      if let transfer = flight.transfer {
+        transferLine?.applyDigest(result.report, to: flight, transfer)
+        return
+      }
       applyDigest(result.report, flight, group)
     case .line(let range): applyLine(result.report, flight, group, range)
     case .channel: applyDelivery(result, flight, group)
@@ -322,7 +325,10 @@ extension Scheduler {
     after report: StageReport? = nil
   ) {
     if case .channel = group.purpose { return takeDeliveryDeath(death, flight, group) }
-    if flight.transfer != nil { return hashingDied(death, flight) }
+    if flight.transfer != nil {
+      transferLine?.hashingDied(death, flight)
+      return
+    }
     flight.run.died(death, group, index, microseconds: microseconds, after: report)
     route(flight)
   }

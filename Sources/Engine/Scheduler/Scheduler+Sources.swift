@@ -84,16 +84,33 @@ extension Scheduler {
         return
       }
       flight.take(descriptor, file)
-      if let transfer = flight.transfer { transferOpened(flight, transfer) } else { route(flight) }
+      if let transfer = flight.transfer { transferLine?.opened(flight, transfer) } else { route(flight) }
     case .copied(let copy, let file):
       guard let flight else { return copy.close() }
       flight.take(copy, file)
       route(flight)
     case .failed(let fault):
       guard let flight else { return }
-      if flight.transfer != nil { transferNotOpened(flight, fault) } else { take(fault, flight) }
+      if flight.transfer != nil { transferLine?.notOpened(flight, fault) } else { take(fault, flight) }
     case .removed: break
     }
+  }
+
+  /// The attachment waits until its link is fetched once more.
+  func fetchAgain(_ flight: Flight, _ transfer: Int64) {
+    guard let attachment = flight.attachment else { return }
+    lanes.downloads?.addDue()
+    settle(flight, .fetchAgain(key: attachment.key, transfer: transfer))
+  }
+
+  func dropFiles(_ paths: [String]) {
+    if !paths.isEmpty { sources.add(Source(serial: 0, .removal(paths))) }
+  }
+
+  /// Has the file of an upload deleted whose attachment is completed. It has its object now.
+  func dropUpload(_ source: [UInt8]) {
+    guard UploadRecord.isId(source.suffix(32)), source.dropLast(32).last == UInt8(ascii: "/") else { return }
+    sources.add(Source(serial: 0, .upload(source, in: environment.uploads)))
   }
 
   func take(_ fault: SourceFault, _ flight: Flight) {

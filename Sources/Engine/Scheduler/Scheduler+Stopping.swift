@@ -62,7 +62,7 @@ extension Scheduler {
     }
     for flight in unmeasured { settle(flight, .released) }
     unmeasured.removeAll()
-    stopTransfers()
+    transferLine?.stopAll()
     if let suspect, !isSuspectUnderway { settle(suspect, .released) }
   }
 
@@ -74,7 +74,7 @@ extension Scheduler {
     guard isStopping, !flights.isEmpty, now - stopNoteAt >= Self.stopNoteInterval else { return }
     if stopUntil != nil && isStopTold { return }
     (stopNoteAt, isStopTold) = (now, true)
-    let downloads = flights.values.count { $0.transfer != nil && !$0.isFetched }
+    let downloads = flights.values.count { $0.transfer != nil && !$0.fetch.isFetched }
     let seconds = isHandingOver ? nil : Int(Self.stopTime / 1_000_000_000)
     observe(
       .stopping(

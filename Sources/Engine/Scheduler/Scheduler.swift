@@ -23,18 +23,7 @@ public final class Scheduler {
   var staging = Staging()
   var deletions = Deletions()
   /// What fetches links; `nil`: they are not fetched.
-  let transfers: TransferWorker?
-  var connectivity = Connectivity()
-  /// When the network was first found to be away since a host was heard, in milliseconds of the steady clock.
-  var silentSince: Int64?
-  var hosts = HostHealth()
-  var refusals = Refusals()
-  /// Those of the pipeline, by name, as their files said last.
-  var credentials: [String: Credential]
-  /// Why a credential could not be read again when it was last tried.
-  var unusable: [String: String] = [:]
-  /// Until when a client attends, in milliseconds of the steady clock.
-  var attendedUntil: Int64 = .min
+  private(set) var transferLine: TransferLine?
   var exchange: LedgerExchange
   private let ledger: any LedgerQueries
   private let home: String
@@ -49,10 +38,6 @@ public final class Scheduler {
   var sources = SourceOpenings()
   /// Opened, and not yet hashed: until it is known what the stages reject for its length alone.
   var unmeasured: [Flight] = []
-  /// Files that transfers have fetched, as they were when they were hashed and had no writer any more.
-  var hashedTransfers: [Int64: FileState] = [:]
-  /// Finished transfers with a file in the home.
-  var fetchedFiles: Set<Int64> = []
   /// Time that stages have spent on the contents of each tree, by the key of its root, in microseconds. Attachments in hand count.
   var treeTimes: [Int64: Int64] = [:]
   /// By job.
@@ -81,9 +66,6 @@ public final class Scheduler {
   /// Until when what is in hand may go on after a signal, in nanoseconds of the monotonic clock; and whether that is over.
   var stopUntil: UInt64?
   var isStopOverdue = false
-  private var downloadsToldAt: UInt64 = 0
-  /// How many had begun then.
-  private var downloadsTold = 0
   private var placesCheckedAt: UInt64 = 0
   var observe: (SchedulerEvent) -> Void = { _ in }
 
@@ -132,8 +114,7 @@ public final class Scheduler {
       channels: pipeline.channels.map(\.name), connections: pipeline.downloads?.connections ?? 0,
       perHost: pipeline.downloads?.perHost ?? 0, prefetch: pipeline.downloads?.prefetch ?? 0,
       window: environment.tuning.window)
-    transfers = pipeline.downloads.map { TransferWorker($0, pipeline.sandbox, environment) }
-    credentials = pipeline.credentials
+    transferLine = pipeline.downloads.map { TransferLine($0, self) }
   }
 
   /// Works until the queue is empty and the intake is finished. Attachments whose source stays out of reach, and deliveries that
@@ -176,24 +157,24 @@ public final class Scheduler {
       askForFiles()
       if isDone { return try checkPlaces() }
       beginSuspect()
-      try dispatchTransfers()
-      tellDownloads()
+      try transferLine?.dispatch()
+      transferLine?.tell()
       take(try pool.dispatch(held: { self.flights.values.reduce(0) { $0 + $1.memoryInUse } }))
       let happenings = try wait()
       time = environment.clock.steady()
       for happening in happenings { try take(happening) }
       take(pool.checkLimits())
-      checkTransfers()
+      transferLine?.checkLimits()
       try checkPlaces(every: Self.placeCheckInterval)
       tellSlowSource()
       tellStopping()
       endOverdue()
       if environment.isAsked() {
         var atWork = pool.atWork
-        atWork.downloads = transfers?.atWork()
+        atWork.downloads = transferLine?.worker.atWork()
         observe(.atWork(atWork))
       }
-      followConditions()
+      transferLine?.followConditions()
       observe(.tick)
     }
   }
@@ -204,8 +185,8 @@ public final class Scheduler {
     case .replied(.success(nil)): exchange.notDone()
     case .replied(.failure(let error)): try take(error)
     case .worker(let slot, let news):
-      if let transfers, transfers.slot == slot {
-        try take(transfers.take(news))
+      if let transferLine, transferLine.worker.slot == slot {
+        transferLine.take(try transferLine.worker.take(news))
       } else {
         try hear(news, of: slot)
       }
@@ -213,7 +194,7 @@ public final class Scheduler {
     case .published(let results): try takePublished(results)
     case .staged(let results): takeStaged(results)
     case .deleted(let results): takeDeleted(results)
-    case .networkChanged: networkChanged()
+    case .networkChanged: transferLine?.networkChanged()
     case .signal(let number): takeSignal(number)
     }
   }
@@ -228,7 +209,7 @@ public final class Scheduler {
   }
 
   private func isDone(_ lane: Lane) -> Bool {
-    if lane.pause != nil { return !triesOtherHosts(lane) }
+    if lane.pause != nil { return transferLine?.triesOtherHosts(lane) != true }
     if lane.mayHaveMore { return false }
     if lane === lanes.downloads { return lane.nextDue == nil }
     return lane !== lanes.attachments || lane.nextDue == nil || isOnlyAwaitingSources(lane)
@@ -265,7 +246,7 @@ public final class Scheduler {
       }
       unpublished = try environment.store.recover(ledger)
       deletions.add(try ledger.objectsToDelete(limit: 1000))
-      if transfers != nil { environment.downloads.sweep(keeping: try ledger.transfersWithFiles()) }
+      if transferLine != nil { environment.downloads.sweep(keeping: try ledger.transfersWithFiles()) }
     } catch let error as LedgerError {
       throw SchedulerError(error)
     } catch let error as SystemError {
@@ -362,17 +343,5 @@ public final class Scheduler {
     } else {
       exchange.takeIn(batch)
     }
-  }
-
-  /// Nanoseconds between two words on what is fetched.
-  private static let downloadsInterval: UInt64 = 250_000_000
-
-  /// Who waits for what is fetched sees what comes. What has begun is told at once: it may end before the next word.
-  private func tellDownloads() {
-    guard let transfers, !isResident || tellsSteps else { return }
-    let now = environment.clock.monotonic()
-    guard now - downloadsToldAt >= Self.downloadsInterval || transfers.begun != downloadsTold else { return }
-    (downloadsToldAt, downloadsTold) = (now, transfers.begun)
-    observe(.downloads(transfers.atWork()))
   }
 }

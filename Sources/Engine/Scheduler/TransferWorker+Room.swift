@@ -16,8 +16,8 @@ extension TransferWorker {
 
   /// The bytes still to come; 0 where the length is unknown.
   private func toCome(of flight: Flight) -> Int64 {
-    let all = flight.progress.total ?? flight.transfer?.link.size ?? 0
-    return max(min(all, definition.maxSize) - flight.received, 0)
+    let all = flight.fetch.progress.total ?? flight.transfer?.link.size ?? 0
+    return max(min(all, definition.maxSize) - flight.fetch.received, 0)
   }
 
   /// Makes room where the parts of several links fill the disk and no link fits. The link with the fewest bytes to come goes on.
@@ -32,8 +32,8 @@ extension TransferWorker {
     guard let room = measured.min(by: { toCome(of: $0) < toCome(of: $1) }) else { return nil }
     var missing = toCome(of: room)
     var givingWay: [Flight] = []
-    let parts = queue.filter { $0 !== room && $0.progress.bytes > 0 }
-    for part in parts.sorted(by: { $0.progress.bytes < $1.progress.bytes }) {
+    let parts = queue.filter { $0 !== room && $0.fetch.progress.bytes > 0 }
+    for part in parts.sorted(by: { $0.fetch.progress.bytes < $1.fetch.progress.bytes }) {
       var facts = stat()
       guard fstat(part.content, &facts) == 0 else { continue }
       missing -= Int64(facts.st_blocks) * 512

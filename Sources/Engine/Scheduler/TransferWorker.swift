@@ -103,8 +103,8 @@ final class TransferWorker {
   }
 
   func stop(_ flight: Flight) {
-    guard underway[flight.serial] != nil, !flight.isStopAsked else { return }
-    flight.isStopAsked = true
+    guard underway[flight.serial] != nil, !flight.fetch.isStopAsked else { return }
+    flight.fetch.isStopAsked = true
     stopAskedAt = environment.clock.monotonic()
     _ = process?.give(TransferOrder(serial: flight.serial, .stop))
   }
@@ -154,11 +154,11 @@ final class TransferWorker {
         underway[flight.serial] = flight
         roomLackedSince = nil
         begun += 1
-        flight.heardAt = environment.clock.monotonic()
-        flight.received = flight.progress.bytes
-        flight.pace = (flight.heardAt, flight.received)
+        flight.fetch.heardAt = environment.clock.monotonic()
+        flight.fetch.received = flight.fetch.progress.bytes
+        flight.fetch.pace = (flight.fetch.heardAt, flight.fetch.received)
         if suspects.remove(flight.serial) != nil {
-          probation = (flight.serial, flight.heardAt + Self.probationLength)
+          probation = (flight.serial, flight.fetch.heardAt + Self.probationLength)
         }
       case .full, .gone:
         // It reads what it was told before, or its end is reported.
@@ -219,7 +219,7 @@ final class TransferWorker {
 
   private func crawls(_ flight: Flight) -> Bool {
     underway[flight.serial] != nil && !held.contains(flight.serial)
-      && environment.clock.monotonic() > flight.pace.since + Self.leastPace.time
+      && environment.clock.monotonic() > flight.fetch.pace.since + Self.leastPace.time
   }
 
   /// The hosts whose content crawls, and how many transfers do.
@@ -248,8 +248,8 @@ final class TransferWorker {
       let isHeld = isUrgent && flight.lease.priority < Self.urgent
       if isHeld == held.contains(serial) { continue }
       if isHeld { held.insert(serial) } else { held.remove(serial) }
-      flight.heardAt = environment.clock.monotonic()
-      flight.pace = (flight.heardAt, flight.received)
+      flight.fetch.heardAt = environment.clock.monotonic()
+      flight.fetch.pace = (flight.fetch.heardAt, flight.fetch.received)
       _ = process?.give(TransferOrder(serial: serial, isHeld ? .hold : .goOn))
     }
   }
@@ -281,11 +281,11 @@ final class TransferWorker {
       if case .checkpoint(let progress) = news.kind, progress.bytes > definition.maxSize {
         return invalid("more bytes than it may write")
       }
-      flight.heardAt = environment.clock.monotonic()
-      throughput.add(max(news.kind.bytes - flight.received, 0), at: flight.heardAt)
-      flight.received = news.kind.bytes
-      if abs(flight.received - flight.pace.bytes) >= Self.leastPace.bytes {
-        flight.pace = (flight.heardAt, flight.received)
+      flight.fetch.heardAt = environment.clock.monotonic()
+      throughput.add(max(news.kind.bytes - flight.fetch.received, 0), at: flight.fetch.heardAt)
+      flight.fetch.received = news.kind.bytes
+      if abs(flight.fetch.received - flight.fetch.pace.bytes) >= Self.leastPace.bytes {
+        flight.fetch.pace = (flight.fetch.heardAt, flight.fetch.received)
       }
       return [.news(flight, news.kind)]
     case .result(let result):
@@ -323,9 +323,9 @@ final class TransferWorker {
       if since > 0, now > since, now - since > Self.turnTimeout {
         condemn(.timedOut(afterMilliseconds: Int64(Self.turnTimeout / 1_000_000)))
       } else if let still = underway.values.first(where: { isStill($0, now) }) {
-        still.isStalled = true
+        still.fetch.isStalled = true
         stop(still)
-      } else if now > stopAskedAt + Self.stopTimeout, underway.values.contains(where: \.isStopAsked) {
+      } else if now > stopAskedAt + Self.stopTimeout, underway.values.contains(where: \.fetch.isStopAsked) {
         condemn(.timedOut(afterMilliseconds: Int64(Self.stopTimeout / 1_000_000)))
       } else if let count = process.excessThreads {
         condemn(.tooManyThreads(count))
@@ -336,8 +336,8 @@ final class TransferWorker {
   /// Nothing was heard of it for too long. One that stands still for another is not to say anything.
   private func isStill(_ flight: Flight, _ now: UInt64) -> Bool {
     let limit = UInt64(definition.stage.timeout) * 1_000_000
-    return !flight.isStopAsked && !held.contains(flight.serial) && now > flight.heardAt
-      && now - flight.heardAt > limit
+    return !flight.fetch.isStopAsked && !held.contains(flight.serial) && now > flight.fetch.heardAt
+      && now - flight.fetch.heardAt > limit
   }
 
   private func condemn(_ cause: WorkerDeath.Cause) {

@@ -1,16 +1,16 @@
 import Pipeline
 
-/// The attachment that a file is.
+/// The attachment of a file that was taken in before.
 public struct KnownFile: Sendable, Equatable {
   public var id: String
   public var status: Status
-  /// Where its object lies below the store; `nil`: it has none.
+  /// The path of its object below the store; `nil`: the attachment has no object.
   public var url: String?
-  /// Of its object, in bytes.
+  /// The size of its object, in bytes.
   public var sizeBytes: Int64?
-  /// Of its object.
+  /// The SHA-256 of its object.
   public var sha256: [UInt8]?
-  /// Of the file that it came from.
+  /// The SHA-256 of its source file.
   public var sourceSHA256: [UInt8]?
 
   public init(id: String, status: Status, url: String? = nil, sizeBytes: Int64? = nil) {

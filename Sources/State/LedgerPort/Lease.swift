@@ -14,7 +14,7 @@ public struct Token: Sendable, Hashable {
   }
 }
 
-/// What a job is for: nothing has two.
+/// The name of a job: its kind and its subject. A subject has at most one job.
 public struct JobKey: Sendable, Hashable, Comparable, CustomStringConvertible {
   public enum Kind: String, Sendable {
     case attachment, delivery, transfer

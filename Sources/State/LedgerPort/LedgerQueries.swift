@@ -29,7 +29,7 @@ public protocol LedgerQueries: AnyObject {
   /// The attachments whose id begins with this text, at most ten.
   func attachments(idPrefix: String) throws(LedgerError) -> [AttachmentRecord]
   /// The attachment that a file is: the same path, size and time of change under the same message, or the same message of a Maildir.
-  /// A link is known only by a reader that has what seals. `nil`: the file is new.
+  /// Only a reader with the key that seals links knows links. `nil`: the file is new.
   func known(_ item: IntakeItem) throws(LedgerError) -> KnownFile?
   /// Whether a file was an attachment that a person has deleted: an intake leaves such a file out.
   func wasDeleted(_ item: IntakeItem) throws(LedgerError) -> Bool

@@ -2,7 +2,7 @@ import LedgerPort
 import Pipeline
 import Platform
 
-// Commands: what each concern has to see is loaded, decided, and stored, for all that follow each other at once.
+// Commands. Consecutive commands of one concern are loaded, decided and stored together.
 extension LedgerRows {
   /// Applies commands in their order.
   package mutating func apply(_ commands: [Command], _ tally: inout ExchangeTally) throws(Failure)
@@ -10,7 +10,7 @@ extension LedgerRows {
   {
     var results: [CommandResult] = []
     var rest = commands[...]
-    /// Takes off the front those of one concern.
+    /// Removes the commands of one concern from the front.
     func run<Request>(_ request: (Command) -> Request?) -> [Request] {
       let found = rest.prefix { request($0) != nil }.compactMap(request)
       rest = rest.dropFirst(found.count)
@@ -24,7 +24,7 @@ extension LedgerRows {
       case .delivery:
         results += try apply(run { if case .delivery(let one) = $0 { one } else { nil } }, &tally)
       case .token: results += try apply(run { if case .token(let one) = $0 { one } else { nil } }, tally)
-      // Of these each changes what the next one meets.
+      // Each of these commands changes the facts of the next.
       case .takeIn, .record, .refresh, .upload:
         rest = rest.dropFirst()
         results.append(try apply(next, &tally))

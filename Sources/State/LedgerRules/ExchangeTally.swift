@@ -1,29 +1,29 @@
 import LedgerPort
 import Pipeline
 
-/// What the rules gather in one transaction, for the reply and for what is recorded at its end.
+/// The results of the rules in one transaction: parts of the reply, and the changes to record at the end.
 package struct ExchangeTally {
-  /// Milliseconds since 1970, for what is recorded.
+  /// For records, in milliseconds since 1970.
   package let now: Int64
-  /// By the clock that says what is due, in milliseconds.
+  /// For due times, in milliseconds of the ledger's steady clock.
   package let time: Int64
-  /// Of the leases that this exchange grants.
+  /// The token of the leases that this exchange grants.
   package let token: Token
   package var changed = ChangedSubjects()
-  /// Lanes whose states commands have changed, each once.
+  /// Lanes with a changed state, each once.
   package private(set) var lanes: [LaneName] = []
   /// Attachments were deleted.
   package var hasDeleted = false
-  /// There may be objects that are no attachment's any more.
+  /// Objects may have lost their last attachment.
   package var hasUnused = false
-  /// Transfers whose files are no longer needed.
+  /// Transfers with files to delete.
   package var filesToDelete: [Int64] = []
-  /// Uploads that are over.
+  /// Finished uploads with files to delete.
   package var uploadsToDelete: [String] = []
   /// Transfers under way that no attachment waits for.
   package var unwanted: [Int64] = []
   package var priorities: [TransferPriority] = []
-  /// Attachments that have ended, by status: one change of the counts for each.
+  /// Ended attachments by status; each status is one change of the counts.
   private(set) var ended: [(status: Status, attachments: Int64, bytes: Int64)] = []
 
   package init(now: Int64, time: Int64, token: Token) {
@@ -48,17 +48,17 @@ package struct ExchangeTally {
 }
 
 extension AttachmentOutcome {
-  /// What the counts add for it. No number of attachments makes their sum overflow.
+  /// Its bytes in the counts, bounded so that no sum overflows.
   package var countedBytes: Int64 { min(max(sizeBytes ?? 0, 0), 1 << 50) }
 }
 
-/// What an exchange visibly changes: the keys of each kind, in their order. The kinds follow each other as they are declared.
+/// The visible changes of an exchange: the keys of each kind, in order. The kinds follow in the order of their declaration.
 package struct ChangedSubjects {
   package private(set) var attachments: [Int64] = []
   /// The keys of tombstones.
   package private(set) var deletions: [Int64] = []
   package private(set) var deliveries: [Int64] = []
-  /// Only a lane can change more than once in an exchange. It is here once.
+  /// Each once: only a lane can change more than once in an exchange.
   package private(set) var lanes: [LaneName] = []
 
   package init() {}

@@ -1,12 +1,12 @@
 import LedgerPort
 import Pipeline
 
-// Attachments that were taken out of others, and those that wait for them.
+// Children: attachments taken out of the contents of other attachments. And parents that wait for their children.
 extension LedgerRows {
-  /// Levels of a tree that are looked at, at most: a ledger that another program has written may have a ring.
+  /// The most levels of a tree that a rule climbs: another program may have written a ring.
   package static var mostLevels: Int64 { 100 }
 
-  /// Where an attachment stands in its tree, and which its root is.
+  /// The place of an attachment in its tree, and the root.
   package func place(of key: Int64) throws(Failure) -> (place: TreePlace, root: Int64) {
     var place = TreePlace()
     var root = key
@@ -44,7 +44,7 @@ extension LedgerRows {
     return new
   }
 
-  /// Takes in what was taken out of an attachment.
+  /// Takes in the children of an attachment.
   mutating func addChildren(of ended: EndedAttachment, _ tally: inout ExchangeTally) throws(Failure) {
     if ended.children.isEmpty { return }
     let root = hasExpansions ? try place(of: ended.key).root : ended.key
@@ -53,7 +53,7 @@ extension LedgerRows {
     let identities = NewChild.identities(of: ended.children, parent: ended.origin, hash)
     for (child, identity) in zip(ended.children, identities) {
       if let (key, _, status) = try known(identity) {
-        // It came out of it before.
+        // An earlier attempt found this child.
         if try lacksContent(key) {
           try give(child, to: key, status, &tally)
         } else {
@@ -107,7 +107,7 @@ extension LedgerRows {
 
   // MARK: Lost contents
 
-  /// Whether an attachment has nothing to be read from, and waits to be read or has failed since it could not be.
+  /// Whether the content of an attachment is lost, and the attachment is queued or failed for that reason.
   package func lacksContent(_ key: Int64) throws(Failure) -> Bool {
     guard let row = try attachment(key), row.kept == nil else { return false }
     switch row.status {
@@ -117,7 +117,7 @@ extension LedgerRows {
     }
   }
 
-  /// The content of a child that came out of its parent before was lost, and is here again.
+  /// A known child with a lost content gets its content again.
   private mutating func give(
     _ child: NewChild, to key: Int64, _ status: Status, _ tally: inout ExchangeTally
   ) throws(Failure) {
@@ -149,7 +149,7 @@ extension LedgerRows {
     try replaceDerived(of: ended, &tally)
     try addChildren(of: ended, &tally)
     if try expansion(of: ended.key) == nil { try setExpansion(ended.key, ExpansionRow()) }
-    // Also those that came out of it before its stages were changed: as these end, they are taken off.
+    // Children of earlier attempts count, too: each end of a child is subtracted.
     let open = try queuedChildren(of: ended.key)
     try setWaiting(ended.key, open: open, ended.outcome, ended.steps)
     let waits = open > 0 && job.cancellation == nil
@@ -159,9 +159,10 @@ extension LedgerRows {
     return .counted
   }
 
-  /// An attachment has ended, or is gone, or (`change` is 1) is worked on again: what waits for it may go on.
+  /// Tells the parent that an attachment has ended or is gone (`change` is negative), or is queued again (positive). A parent
+  /// without open children goes on.
   ///
-  /// - Parameter parent: of one that is gone.
+  /// - Parameter parent: the parent of a deleted attachment.
   package mutating func tellParent(
     of key: Int64, parent known: Int64? = nil, change: Int64, _ tally: inout ExchangeTally
   ) throws(Failure) {
@@ -182,20 +183,20 @@ extension LedgerRows {
     if try self.job(job)?.state == .expanded { try setJob(job, .due, uncounted: 0, crashes: 0) }
   }
 
-  /// A person took an attachment back while it waited for its children, and then wanted it after all, or wants one of these again:
-  /// it waits again. False: it waits for none.
+  /// A waiting attachment that was cancelled and then wanted again, or got an open child again, waits again. False: no child is
+  /// open.
   package mutating func waitForChildren(_ key: Int64) throws(Failure) -> Bool {
     guard hasExpansions, let row = try expansion(of: key), row.isWaiting, row.open > 0 else { return false }
     try setJob(JobKey(.attachment, key), .expanded, uncounted: 0, crashes: 0)
     return true
   }
 
-  /// It no longer waits: it ends, or begins again.
+  /// The attachment ends or begins again, and no longer waits.
   mutating func conclude(_ key: Int64) throws(Failure) {
     if try expansion(of: key)?.isWaiting == true { try endWaiting(key) }
   }
 
-  /// An attachment that waits for its children is worked on from its beginning.
+  /// A waiting attachment starts from its first stage again.
   package mutating func beginAgain(_ key: Int64, _ tally: inout ExchangeTally) throws(Failure) {
     try giveUpDerived(of: key, &tally)
     try forgetExpansion(of: key)
@@ -203,7 +204,7 @@ extension LedgerRows {
     tally.changed.add(attachment: key)
   }
 
-  /// An attachment is worked on again from its beginning. Its children stay, and count.
+  /// An attachment starts from its first stage again. Its children stay, and count.
   mutating func forgetExpansion(of key: Int64) throws(Failure) {
     guard hasExpansions, var row = try expansion(of: key) else { return }
     if row.isWaiting { try endWaiting(key) }
@@ -212,7 +213,7 @@ extension LedgerRows {
     try setExpansion(key, row)
   }
 
-  /// An attachment has no derived objects any more. Those that are no other's are to be deleted from the store.
+  /// An attachment gives its derived objects up. The store deletes each object after its last attachment.
   mutating func giveUpDerived(of key: Int64, _ tally: inout ExchangeTally) throws(Failure) {
     let objects = try derived(of: key)
     if objects.isEmpty { return }

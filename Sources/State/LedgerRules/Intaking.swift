@@ -2,7 +2,7 @@ import LedgerPort
 import Pipeline
 import Platform
 
-// Taking in files and links, and files that come piece by piece.
+// Intake of files and links, and uploads.
 extension LedgerRows {
   mutating func takeIn(
     _ items: [IntakeItem], _ tally: inout ExchangeTally
@@ -28,7 +28,7 @@ extension LedgerRows {
       transferIdentity = identity
     }
     let identity = item.identity(transfer: transferIdentity, hash)
-    // Before its message: nothing of what a person deleted comes back.
+    // Checked before the message is added: a deleted file brings no message back.
     if !item.isAgain, let id = try deleted(identity) {
       report.known += 1
       report.knownDeleted += 1
@@ -73,27 +73,27 @@ extension LedgerRows {
     report.outcomes.append(.added(id: id))
   }
 
-  /// What changes of an attachment that is known.
+  /// The changes of a known attachment.
   private mutating func takeInAgain(_ item: IntakeItem, _ key: Int64, _ tally: inout ExchangeTally)
     throws(Failure)
   {
-    // A link that is asked for again while it waits becomes as urgent as it is asked for, and never less.
+    // A second request for a waiting link may raise its priority, and never lowers it.
     if item.link != nil, item.priority >= TransferPriority.asked,
       let job = try job(JobKey(.attachment, key)), job.priority < item.priority
     {
       try prioritize(attachment: key, item.priority, &tally)
       tally.touch(.attachments)
     }
-    // Where a message lies in its mailbox now.
+    // The message may have moved within its mailbox.
     if MboxPath(item.source) != nil { try setSource(key, item.source, modified: nil) }
   }
 
-  /// Takes in what was judged and is not kept, and ends it at once.
+  /// Takes in a checked content, and ends the attachment at once.
   mutating func record(_ check: RecordedCheck, _ tally: inout ExchangeTally) throws(Failure) -> IntakeReport {
     var item = check.item
     item.url = nil
     let report = try takeIn([item], &tally)
-    // The change is told: its end adds none.
+    // The intake has added the change already.
     guard report.added == 1, let id = report.outcomes.first?.id, check.outcome.status.isFinal,
       let key = tally.changed.attachments.last
     else { return report }
@@ -143,7 +143,7 @@ extension LedgerRows {
       return .takenIn(report)
     case .end(let id):
       guard let known else { return .done(hasChanged: false) }
-      // It may be the content of an attachment that is, or may be, worked on.
+      // Stages may still need the file as the content of its attachment.
       if let attachment = known.attachmentId, let fact = try fact(ofAttachment: attachment, at: tally.time),
         !fact.isDeleted, fact.status != .completed
       {

@@ -1,12 +1,12 @@
 import LedgerPort
 import Pipeline
 
-// A new link for a transfer whose own is not taken any more: the same bytes, asked for elsewhere.
+// A new link for a transfer with an expired link: the same bytes at another place.
 extension LedgerRows {
-  /// Replaces the link of an attachment's transfer, for all that share it. Where another transfer has the new link, they join it:
-  /// it asks for the same, so that they would have joined it had they been taken in with this link.
+  /// Replaces the link of a transfer, for all its attachments. If another transfer has the new link already, the attachments join
+  /// that transfer, as an intake with the new link would have done.
   ///
-  /// The identities of the attachments stay: a manifest that is given again, with the old links, takes nothing in twice.
+  /// The attachments keep their identities: a second intake of the old manifest finds all of them known.
   mutating func refresh(_ request: RefreshCommand, _ tally: inout ExchangeTally) throws(Failure)
     -> CommandResult
   {
@@ -25,7 +25,7 @@ extension LedgerRows {
     guard let named = attachment?.key, let found, let old = found.link, let identity = try identity(of: link)
     else { return .done(hasChanged: false) }
     let known = try transfer(withIdentity: identity)
-    // It is as it was asked for.
+    // The attachment waits for this link already.
     if known == found.transfer, try job(JobKey(.attachment, named))?.state == .waiting {
       return .done(hasChanged: false)
     }
@@ -42,7 +42,7 @@ extension LedgerRows {
     try nameSources(of: target, Array(link.name.utf8))
     for sharer in sharers { try wait(sharer, for: target, isNamed: sharer == named, &tally) }
     let job = JobKey(.transfer, target)
-    // What the lease under way says of the old link does not count, but that all is fetched.
+    // From now on the running lease counts only if it brings the whole content.
     if known == nil, case .leased? = try self.job(job)?.state {
       try setCancellation(job, "its link was replaced")
       tally.unwanted.append(target)
@@ -64,8 +64,8 @@ extension LedgerRows {
       transfer: link.map { .init(isFetched: $0.isFetched, link: $0.link) })
   }
 
-  /// An attachment waits for its transfer again, if it is still without its content: the one that a person named, and those that
-  /// are queued or ended since the link could not be fetched.
+  /// Lets an attachment without its content wait for the transfer again: the named attachment, the queued ones, and the ones
+  /// that ended because of the link.
   private mutating func wait(
     _ key: Int64, for transfer: Int64, isNamed: Bool, _ tally: inout ExchangeTally
   ) throws(Failure) {
@@ -77,7 +77,7 @@ extension LedgerRows {
       if isUnfetched || (isNamed && row.status != .completed) { try queueAgain(key, &tally) }
       return
     }
-    // What is worked on ends with what it was given, and what a person took back stays so.
+    // A running attempt ends with its old content, and a cancelled attachment stays cancelled.
     if case .leased = queued.state { return }
     if queued.cancellation != nil {
       if !isNamed { return }

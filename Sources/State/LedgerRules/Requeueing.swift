@@ -1,7 +1,7 @@
 import LedgerPort
 import Pipeline
 
-// What commands do to attachments and deliveries, once it is decided.
+// The writes that commands about attachments and deliveries decide.
 extension LedgerRows {
   package mutating func store(_ write: AttachmentDecision.Write, _ tally: inout ExchangeTally) throws(Failure)
   {
@@ -21,7 +21,7 @@ extension LedgerRows {
     switch write {
     case .queue(let key, let channel):
       try reopenDelivery(key)
-      // Its attempts count anew, and the channel is told that earlier ones may have taken effect.
+      // Attempts count from the beginning; the channel learns that earlier attempts may have succeeded.
       try addJob(NewJob(JobKey(.delivery, key), .channel(channel), dueAt: tally.time, earlier: 1))
       tally.changed.add(delivery: key)
     case .hasten(let key): try hasten(JobKey(.delivery, key), tally.time)
@@ -33,7 +33,7 @@ extension LedgerRows {
     }
   }
 
-  /// Takes an attachment back, or gives it to the stages again (`nil`). What it waits for ends at once.
+  /// Cancels an attachment, or lifts its cancellation (`nil`). A cancelled attachment waits for nothing.
   private mutating func cancel(_ key: Int64, _ reason: String?, _ tally: inout ExchangeTally) throws(Failure)
   {
     let job = JobKey(.attachment, key)
@@ -50,7 +50,7 @@ extension LedgerRows {
     try prioritize(transfer: transfer, &tally)
   }
 
-  /// With its transfer, where it has one.
+  /// Sets the priority of an attachment, and of its transfer.
   mutating func prioritize(attachment key: Int64, _ priority: Int64, _ tally: inout ExchangeTally)
     throws(Failure)
   {
@@ -58,10 +58,9 @@ extension LedgerRows {
     if let transfer = try transfer(of: key) { try prioritize(transfer: transfer, &tally) }
   }
 
-  /// Queues an attachment that has ended, as if it had just been taken in. Its earlier attempts stay on record, and events emitted
-  /// before are not emitted again.
+  /// Queues an ended attachment again. Its attempts and events stay on record, and no event is sent twice.
   ///
-  /// - Parameter keepsObject: its object is there, and stays until an attempt leaves another: it may be all that is left of the content.
+  /// - Parameter keepsObject: the object stays until an attempt replaces it: the source may be gone.
   package mutating func queueAgain(
     _ key: Int64, keepsObject: Bool = false, _ tally: inout ExchangeTally
   ) throws(Failure) {
@@ -81,7 +80,7 @@ extension LedgerRows {
     }
     try count(row.status, -1, bytes: -row.countedBytes)
     try count(.queued, 1, bytes: 0)
-    // Attempts that left no steps were some, too: the next is not the first.
+    // An attempt without steps has no record. So the next attempt is at least the second.
     let earlier = try lastAttempt(of: key) ?? 1
     let turn = try turn(of: row.senderId)
     if kept == nil, let transfer = try transfer(of: key) {
@@ -94,7 +93,7 @@ extension LedgerRows {
     tally.changed.add(attachment: key)
   }
 
-  /// Deletes all that is of an attachment. Its object is to be deleted from the store where it is no other's.
+  /// Deletes an attachment with all its rows. The store deletes its object after the last attachment.
   private mutating func delete(
     _ key: Int64, by person: String, isForgotten: Bool, _ tally: inout ExchangeTally
   ) throws(Failure) {

@@ -1,7 +1,7 @@
 import LedgerPort
 import Pipeline
 
-// What becomes of leases. A settlement counts only while its lease holds.
+// Settlements of leases. A settlement counts only while its lease holds.
 extension LedgerRows {
   package mutating func settle(_ settlements: [Settlement], _ tally: inout ExchangeTally) throws(Failure)
     -> [SettlementOutcome]
@@ -68,7 +68,7 @@ extension LedgerRows {
     _ settlement: Settlement, _ after: Int64, _ tally: ExchangeTally, uncounted: Int64 = 0, crashes: Int64 = 0
   ) throws(Failure) -> Bool {
     guard let job = try held(settlement) else { return false }
-    // The longest wait is some thirty thousand years: no sum overflows. What a person does not want waits for nothing.
+    // The longest wait is some thirty thousand years, so no sum overflows. A cancelled job does not wait.
     let time = tally.time + min(after, 1 << 50)
     let dueAt = job.cancellation == nil ? time : min(time, tally.time)
     try setJob(settlement.job, .scheduled(at: dueAt), uncounted: uncounted, crashes: crashes)
@@ -81,7 +81,7 @@ extension LedgerRows {
     _ settlement: Settlement, _ ended: EndedAttachment, _ tally: inout ExchangeTally
   ) throws(Failure) -> SettlementOutcome {
     let outcome = ended.outcome
-    // A person may want after all what was to end as cancelled.
+    // A person may have lifted the cancellation meanwhile.
     if outcome.status == .cancelled, let job = try held(settlement), job.cancellation == nil {
       try setJob(settlement.job, .due, uncounted: 1, crashes: 0)
       return .conflict
@@ -100,18 +100,18 @@ extension LedgerRows {
     let replaced = outcome.url == nil ? nil : ended.keptObject
     if replaced != nil { try setKept(ended.key, nil) }
     guard try end(ended, &tally) else {
-      // It has ended: another program gave it a job.
+      // The attachment has ended before: another program gave it a job.
       if let url = outcome.url { try leaveName(url) }
       return .counted
     }
-    // While one waited for its children, it may have been read from its object.
+    // An attachment that waited for its children may have been read from its object.
     var transfer = ended.transfer
     if transfer == nil, hasExpansions, try expansion(of: ended.key) != nil {
       transfer = try self.transfer(of: ended.key)
     }
     if let transfer { try leave(transfer: transfer, &tally) }
     if let replaced {
-      // Where it is its object again, its path has just been taken a second time.
+      // If the object is the same again, `takeNames` has counted its path a second time.
       if outcome.url == replaced { try leaveName(replaced) } else { try giveUp(replaced, &tally) }
     }
     tally.changed.add(attachment: ended.key)
@@ -121,11 +121,11 @@ extension LedgerRows {
     return .counted
   }
 
-  /// Takes the path of its object, where all paths can be had. Returns what became of the settlement otherwise.
+  /// Takes the path of its object, if all paths are free. Returns the outcome of the settlement if not.
   ///
-  /// - Parameter url: `nil`: it has its object, or gets none.
+  /// - Parameter url: `nil`: the attachment has its object already, or gets no object.
   mutating func takeNames(of ended: EndedAttachment, _ url: String?) throws(Failure) -> SettlementOutcome? {
-    // What was not staged must be there; and no path can be had while the object there is to be deleted.
+    // An object that was not staged must exist; and a path stays blocked while the store deletes its object.
     for object in ended.outcome.derived {
       let uses = try uses(ofName: object.url)
       guard uses.map({ $0 > 0 }) ?? ended.stagedDerived.contains(object.name) else { return .conflict }
@@ -138,13 +138,13 @@ extension LedgerRows {
     }
   }
 
-  /// An object is one attachment's less, and is to be deleted from the store where it is no other's.
+  /// An attachment gives an object up. The store deletes the object after the last attachment.
   mutating func giveUp(_ path: String, _ tally: inout ExchangeTally) throws(Failure) {
     try giveUpName(path)
     tally.hasUnused = true
   }
 
-  /// Gives an attachment its final state, and tells of it. False: it has ended before.
+  /// Gives an attachment its final state, and adds its events. False: the attachment has ended before.
   mutating func end(_ ended: EndedAttachment, _ tally: inout ExchangeTally) throws(Failure) -> Bool {
     guard try endAttachment(ended.key, ended.outcome, fingerprint: ended.fingerprint, at: tally.now) else {
       return false
@@ -153,7 +153,7 @@ extension LedgerRows {
     try replaceDerived(of: ended, &tally)
     try record(ended.steps, ended.attempt, of: ended.key, tally)
     if ended.events.isEmpty { return true }
-    // A first attempt cannot have told anything before.
+    // Before a first attempt there are no events.
     let told = ended.attempt > 1 ? try toldTypes(of: ended.key) : []
     var ids = DeliveryIds(ended.origin.id, told: told)
     let turn = try turn(of: ended.origin.senderId)
@@ -167,8 +167,7 @@ extension LedgerRows {
             key: 0, id: id, channel: channel, recipient: recipient, type: event.type, data: event.data,
             createdAt: tally.now, attachmentId: ended.origin.id, conversationId: ended.origin.conversationId,
             messageId: ended.origin.messageId)
-          // An attachment that was tried before may have told the same before the ledger was restored from a copy: the channel is
-          // to look.
+          // An earlier attempt may have sent the same event before the ledger was restored from a copy: the channel has to check.
           try addDelivery(
             delivery, ofEvent: key, priority: ended.priority, earlier: ended.attempt > 1 ? 1 : 0, turn: turn,
             tally)
@@ -178,19 +177,19 @@ extension LedgerRows {
     return true
   }
 
-  /// Has the derived objects of an attachment that ends, in the place of what it had while it waited for its children.
+  /// Sets the derived objects of an ending attachment. They replace its objects from the time of waiting.
   mutating func replaceDerived(of ended: EndedAttachment, _ tally: inout ExchangeTally) throws(Failure) {
     let objects = ended.outcome.derived
     if objects.isEmpty && !hasExpansions { return }
     let before = hasExpansions ? try derived(of: ended.key) : []
     if before == objects { return }
-    // It cannot be refused: all of them could be had.
+    // No path is refused: `takeNames` has checked all of them.
     for object in objects where !before.contains(object) { _ = try takeName(object.url, object.sha256) }
     try setDerived(ended.key, objects)
     for object in before where !objects.contains(object) { try giveUp(object.url, &tally) }
   }
 
-  /// What stages said counts in the time of the tree, unless it is said of the root.
+  /// Records an attempt, and adds its time to the tree, unless the attachment is the root.
   private mutating func record(_ steps: [Step], _ attempt: Int, of key: Int64, _ tally: ExchangeTally)
     throws(Failure)
   {

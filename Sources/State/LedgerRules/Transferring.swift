@@ -1,14 +1,13 @@
 import LedgerPort
 import Pipeline
 
-// Transfers: who waits for what, and what becomes of it.
+// Transfers, and the attachments that wait for them.
 extension LedgerRows {
-  // MARK: Who waits
+  // MARK: Waiting
 
-  /// Makes a queued attachment wait for its transfer, and the transfer due where it is not. Where the content is here already, the
-  /// attachment is due at once.
+  /// Adds the job of an attachment with a link: waiting for the transfer, or due if the content is here already.
   ///
-  /// - Parameter earlier: attempts that were made before.
+  /// - Parameter earlier: number of earlier attempts.
   mutating func await(
     _ transfer: Int64, for attachment: Int64, turn: Int64, priority: Int64, earlier: Int64 = 0,
     _ tally: inout ExchangeTally
@@ -26,7 +25,7 @@ extension LedgerRows {
     tally.touch(isHere ? .attachments : .downloads)
   }
 
-  /// A transfer is due. One that is queued already may only become more urgent.
+  /// Makes a transfer due. A queued transfer may become more urgent, and never less.
   mutating func queueTransfer(_ key: Int64, priority: Int64, _ time: Int64) throws(Failure) {
     try reopenTransfer(key)
     let job = JobKey(.transfer, key)
@@ -46,7 +45,7 @@ extension LedgerRows {
     tally.touch(.downloads)
   }
 
-  /// A transfer is as urgent as the most urgent that waits for it. The next claim sees whether it is wanted.
+  /// Gives a transfer the highest priority among its waiting attachments. The next claim decides whether to fetch it.
   mutating func prioritize(transfer: Int64, _ tally: inout ExchangeTally) throws(Failure) {
     tally.touch(.downloads)
     let key = JobKey(.transfer, transfer)
@@ -59,32 +58,32 @@ extension LedgerRows {
     try tellPriority(of: transfer, &tally)
   }
 
-  /// Where it is under way, others may have to stand still for it, or may go on.
+  /// Tells the coordinator the priority of a running transfer: an urgent transfer holds the others.
   private func tellPriority(of transfer: Int64, _ tally: inout ExchangeTally) throws(Failure) {
     guard let job = try job(JobKey(.transfer, transfer)), case .leased = job.state else { return }
     tally.priorities.append(TransferPriority(key: transfer, priority: job.priority))
   }
 
-  /// Makes due at once what waits for later.
+  /// Makes a scheduled job due at once.
   mutating func hasten(_ key: JobKey, _ time: Int64) throws(Failure) {
     guard let job = try job(key), case .scheduled(let dueAt) = job.state, dueAt > time else { return }
     try setJob(key, .scheduled(at: time), uncounted: 0, crashes: 0)
   }
 
-  // MARK: Who needs it
+  // MARK: Needs
 
-  /// An attachment has ended, or does not wait any more: what is no longer needed of its transfer goes.
+  /// An attachment has ended or stopped waiting: drops the parts of its transfer that no attachment needs.
   package mutating func leave(transfer: Int64, _ tally: inout ExchangeTally) throws(Failure) {
     let needs = try needs(of: transfer)
     if needs.waiting > 0 { return }
-    // One under way goes with the end of its lease.
+    // A running transfer is dropped at the end of its lease.
     if needs.isLeased { return tally.unwanted.append(transfer) }
     try removeJob(JobKey(.transfer, transfer))
     if needs.working > 0 { return }
     if needs.links == 0 {
       try removeTransfer(transfer)
     } else if needs.isExpired {
-      // What came is there for a new link.
+      // The fetched bytes stay for a new link.
       return
     } else {
       try setProgress(transfer, TransferState())
@@ -99,7 +98,7 @@ extension LedgerRows {
   ) throws(Failure) -> SettlementOutcome {
     guard let job = try held(settlement) else { return .leaseLost }
     if settlement.job.kind == .transfer, job.cancellation != nil {
-      // What became of an old link says nothing of the new one, unless all is here.
+      // The result of a replaced link says nothing about the new link, unless the content is complete.
       if case .fetched = ending {
       } else {
         try setJob(settlement.job, .due, uncounted: 1, crashes: 0)
@@ -126,7 +125,7 @@ extension LedgerRows {
       try noteTransfer(key, reason, restarts: 1)
       try leave(transfer: key, &tally)
     case .fetchAgain(_, let transfer):
-      // What a person does not want any more waits for nothing.
+      // A cancelled attachment does not wait.
       let waits = job.cancellation == nil
       try setJob(settlement.job, waits ? .waiting : .due, uncounted: 1, crashes: 0)
       guard waits else { break }
@@ -147,14 +146,14 @@ extension LedgerRows {
     try leave(transfer: key, &tally)
   }
 
-  /// Those that wait for a transfer are due.
+  /// Makes the waiting attachments of a transfer due.
   private mutating func wake(_ transfer: Int64, name: String?, _ tally: inout ExchangeTally) throws(Failure) {
     let attachments = try wakeWaiting(for: transfer, name: name, at: tally.time)
     for key in attachments { tally.changed.add(attachment: key) }
     tally.touch(.attachments)
   }
 
-  /// How far a transfer is, where its lease holds.
+  /// Records the progress of a transfer, if its lease holds.
   package mutating func take(_ checkpoint: TransferCheckpoint) throws(Failure) {
     guard let job = try job(checkpoint.job), job.state == .leased(checkpoint.token), job.cancellation == nil
     else { return }

@@ -213,7 +213,7 @@ extension SQL {
 
   // MARK: A new link
 
-  /// What a new link for an attachment has to see of its old one.
+  /// The facts about the old link that a new link needs.
   static let linkFact: StaticString = """
     SELECT t.key, t.sha256 IS NOT NULL, t.identity, t.request, t.bytes, t.total, t.validators
     FROM links l JOIN transfers t ON t.key = l.transfer_key WHERE l.attachment_key = ?1

@@ -18,7 +18,7 @@ extension SQLiteLedger {
       """
     static let setKept: StaticString = "UPDATE attachments SET kept = ?2 WHERE key = ?1"
     static let lastAttempt: StaticString = "SELECT max(number) FROM attempts WHERE attachment_key = ?1"
-    /// Whether a stage had made new content of what came.
+    /// Whether a stage has replaced the content.
     static let isObjectMade: StaticString = """
       SELECT CASE WHEN json_valid(metadata) THEN metadata ->> '$."original.sha256"' IS NOT NULL ELSE 0 END
       FROM attachments WHERE key = ?1
@@ -101,10 +101,10 @@ extension SQLiteLedger {
     return connection.lastInsertedRow
   }
 
-  /// That of a tombstone by which no file is known.
+  /// The identity of a tombstone that matches no file.
   private static let noIdentity = [UInt8](repeating: 0, count: 16)
 
-  /// What a tombstone keeps of an identity, which has a part of the file's name.
+  /// The identity in a tombstone: a hash, since an identity contains a part of the file's name.
   func tombstoneIdentity(_ identity: [UInt8]) -> [UInt8] {
     var values = HashedValues()
     values.add(identity)

@@ -21,7 +21,7 @@ extension SQLiteLedger {
     return subjects == nil ? nil : Position(history: history, number: number)
   }
 
-  /// As a JSON object; `nil`: nothing has changed.
+  /// The changes as a JSON object; `nil`: no change.
   private func json(_ changed: ChangedSubjects) throws -> String? {
     if changed.isEmpty { return nil }
     let kinds: [(kind: Change.Kind, keys: [Int64])] = [

@@ -62,7 +62,7 @@ extension SQLiteLedger {
         + "replaced: run the same command again")
   }
 
-  /// What a transaction gathers.
+  /// A new tally for a transaction.
   func tally(_ number: Int64 = 0) -> ExchangeTally {
     ExchangeTally(now: clock.now(), time: clock.steady(), token: Token(holder: holder, number: number))
   }
@@ -71,7 +71,7 @@ extension SQLiteLedger {
     var reply = ExchangeReply()
     var tally = tally(exchange.number)
     newborn = Newborn([])
-    // The rules are written for rows that are values, too.
+    // The rules change their rows in place; here `rows` is a reference.
     var rows = self
     for path in exchange.deletedObjects { try statement(SQL.removeUnusedName).run(.text(path)) }
     reply.results = try rows.apply(exchange.commands, &tally)
@@ -127,7 +127,7 @@ extension SQLiteLedger {
     return reply
   }
 
-  /// What waited for later is due.
+  /// Makes due the scheduled jobs of a lane whose time has come.
   private func wake(_ lane: Int64, _ time: Int64) throws {
     var woken: [JobKey] = []
     try statement(SQL.wakeScheduled).rows(.integer(lane), .integer(time)) { row in

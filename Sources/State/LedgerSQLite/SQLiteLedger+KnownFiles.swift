@@ -4,7 +4,7 @@ import Pipeline
 import Platform
 import SQLite
 
-// Files that are attachments already.
+// Questions about known files.
 extension SQLiteLedger {
   public func known(_ item: IntakeItem) throws(LedgerError) -> KnownFile? {
     try reading {
@@ -15,7 +15,7 @@ extension SQLiteLedger {
         let sha256 = row.blob(4)
         if sha256.isEmpty { return file }
         file.sha256 = sha256
-        // A stage has replaced the content where this is said.
+        // Present if a stage has replaced the content.
         file.sourceSHA256 = row.optionalText(5).map { Hexadecimal.bytes($0) ?? [] } ?? sha256
         return file
       }
@@ -24,7 +24,6 @@ extension SQLiteLedger {
 
   public func wasDeleted(_ item: IntakeItem) throws(LedgerError) -> Bool {
     try reading {
-      // Only a coordinator knows without asking whether there are any.
       try statement(SQL.tombstone).first(.blob(tombstoneIdentity(try identity(of: item)))) { _ in true }
         ?? false
     }

@@ -90,7 +90,7 @@ extension SQLiteLedger {
     for key in keys where try takeUp(key) { tally.touch(.downloads) }
   }
 
-  /// What was put aside is due. False: it was not put aside.
+  /// Makes a transfer due that was put aside. False: the transfer was not put aside.
   private func takeUp(_ transfer: Int64) throws -> Bool {
     try statement(SQL.takeUp).run(.integer(transfer))
     if connection.changes == 0 { return false }

@@ -43,7 +43,7 @@ extension SQLiteLedger {
     try statement(SQL.transferWithIdentity).first(.blob(identity)) { $0.integer(0) }
   }
 
-  /// Only what has an identity comes here, and that needs the key.
+  /// Never missing here: without the key a link has no identity.
   private func sealerAtHand() throws -> any Sealer {
     guard let sealer else { throw LedgerError(.other, "\(path): the key that seals links is not at hand") }
     return sealer
@@ -140,7 +140,7 @@ extension SQLiteLedger {
     guard let key, let sealer else { return nil }
     return try statement(SQL.linkFact).first(.integer(key)) { row in
       let identity = row.blob(2)
-      // What was changed or cannot be opened is refused, and ends nothing.
+      // A damaged or foreign value refuses the command, and changes no row.
       let link = (try? sealer.open(row.blob(3), for: Self.place("request", identity))).flatMap {
         Link(coded: $0)
       }

@@ -30,7 +30,7 @@ package final class SQLiteLedger: LedgerWriter {
   var fingerprintKeys: [String: Int64] = [:]
   /// The fingerprint that was last asked for.
   var lastFingerprint: (text: String, key: Int64)?
-  /// Deliveries that the exchange at hand leases as it adds them.
+  /// The deliveries that the current exchange adds and leases at once.
   var newborn = Newborn([])
   /// A person has deleted attachments.
   var hasTombstones = false
@@ -225,7 +225,7 @@ package final class SQLiteLedger: LedgerWriter {
     return count
   }
 
-  /// Nobody has them in hand any more.
+  /// Drops the unneeded transfers of a coordinator that has ended.
   private func drop(_ transfers: [Int64]) throws {
     var (rows, tally) = (self, tally())
     for transfer in transfers { try rows.leave(transfer: transfer, &tally) }

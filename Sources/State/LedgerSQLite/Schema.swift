@@ -272,8 +272,8 @@ enum Schema {
     ) STRICT;
     CREATE INDEX links_by_transfer ON links (transfer_key);
 
-    -- The queue: what is due, waits for later, for a transfer or (`expanded`) for its children, or is leased. A job's row goes when its
-    -- work has ended. `subject` is the key of what it is for.
+    -- The queue. A job is due, scheduled, leased, `waiting` for a transfer, or `expanded`: waiting for children. The row is deleted when
+    -- the work has ended. `subject` is the key of the attachment, the delivery or the transfer.
     CREATE TABLE jobs (
       kind TEXT NOT NULL CHECK (kind = 'attachment' OR kind = 'delivery' OR kind = 'transfer'),
       subject INTEGER NOT NULL,
@@ -299,9 +299,8 @@ enum Schema {
     CREATE INDEX jobs_lost ON jobs (lane) WHERE losses >= 3;
     CREATE INDEX jobs_held ON jobs (state, kind, subject) WHERE state = 'leased' OR state = 'waiting' OR state = 'expanded';
 
-    -- The order in which transfers are begun: users have their turns, and of each the hosts. Those that are due stand in it, and those
-    -- under way. A transfer leaves it when it has ended, and not when it is claimed: each host's place in the index is a page of its
-    -- own, and a claim would write as many as it takes links.
+    -- The order of transfers: users take turns, and the hosts of each user. The table holds due and running transfers. A transfer leaves
+    -- at its end, and not at its claim: each host has its own page of the index, and a claim would write a page for each link.
     CREATE TABLE turns (
       transfer_key INTEGER PRIMARY KEY REFERENCES transfers,
       sender INTEGER NOT NULL,          -- as in `transfers`, like `host`

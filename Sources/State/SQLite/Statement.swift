@@ -80,7 +80,7 @@ public final class Statement {
   }
 
   private func bind(_ values: [Value]) throws(SQLiteError) {
-    // SQLite would take NULL, or the value of the last time, for one that is missing.
+    // For a missing value SQLite would use NULL, or the value of the last run.
     precondition(values.count == parameters, sql)
     makeRoom(for: values)
     let room = room.baseAddress.unsafelyUnwrapped

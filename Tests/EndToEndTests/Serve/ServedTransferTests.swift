@@ -42,7 +42,7 @@ struct ServedTransferTests {
     let lines = (1...2).map {
       #"{"url":"\#(source.url)/content/100\#($0)/a.bin","conversationId":"c","messageId":"m\#($0)","senderId":"ann","participants":["ben"],"fileName":"\#($0)"}"#
     }
-    // The older one is not to be claimed before the newer one has come.
+    // No claim may see the older link alone.
     #expect(try SluiceCommand.run(["pause", "--home", "home", "downloads"], in: folder).status == 0)
     let taken = try SluiceCommand.run(
       ["enqueue", "--home", "home", "--manifest", "-"], in: folder, input: lines.joined(separator: "\n"))

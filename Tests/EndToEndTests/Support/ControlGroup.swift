@@ -48,6 +48,13 @@ final class ControlGroup {
     return line.flatMap { Int($0.dropFirst(9)) } ?? 0
   }
 
+  /// Bytes of shared memory that its processes have brought in; `nil`: the kernel does not count them.
+  var sharedMemory: Int? {
+    let text = (try? String(contentsOfFile: "\(path)/memory.stat", encoding: .utf8)) ?? ""
+    let line = text.split(separator: "\n").first { $0.hasPrefix("shmem ") }
+    return line.flatMap { Int($0.dropFirst(6)) }
+  }
+
   static let isPossible = geteuid() == 0 && ControlGroup(memory: 1 << 30) != nil
   static let skipped = "skipped: only root may make a control group, and not in every container"
 }

@@ -2,7 +2,7 @@ import LedgerPort
 import Pipeline
 
 // When links are fetched: at some times of the week only, or while a client attends.
-extension Scheduler {
+extension TransferLine {
   /// Codes of pauses that follow the conditions, and end with them.
   static let conditionCodes: Set<String> = ["schedule", "not-attended"]
 
@@ -11,18 +11,18 @@ extension Scheduler {
 
   /// Stops the lane of downloads where it is not to work now, and lets it go on where it is.
   func followConditions() {
-    guard let lane = lanes.downloads, let downloads = pipeline.downloads, !isStopping else { return }
-    if environment.isAttended() { attendedUntil = time + Self.attendance }
-    let reason = reasonToStand(downloads)
+    guard let lane = loop.lanes.downloads, !loop.isStopping else { return }
+    if environment.isAttended() { attendedUntil = loop.time + Self.attendance }
+    let reason = reasonToStand
     if let reason {
-      pause(lane, reason)
+      loop.pause(lane, reason)
     } else if let pause = lane.pause, Self.conditionCodes.contains(pause.code) {
-      resume(lane)
+      loop.resume(lane)
     }
   }
 
-  private func reasonToStand(_ downloads: DownloadsDefinition) -> Reason? {
-    if let schedule = downloads.schedule {
+  private var reasonToStand: Reason? {
+    if let schedule = definition.schedule {
       let minute = environment.minuteOfWeek()
       if !schedule.contains(minute) {
         return Reason(
@@ -31,7 +31,7 @@ extension Scheduler {
       }
     }
     // A run that ends by itself is one that a client waits for.
-    if downloads.onlyWhile == .attended, isResident, time >= attendedUntil {
+    if definition.onlyWhile == .attended, loop.isResident, loop.time >= attendedUntil {
       return Reason(
         stage: TransferRun.stage, code: "not-attended",
         message: "links are fetched while a client waits for one, or watches the queue: `sluice watch`")

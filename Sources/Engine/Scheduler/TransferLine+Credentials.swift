@@ -2,11 +2,11 @@ import LedgerPort
 import Pipeline
 
 // What is said to hosts that trust it, and what a refusal means.
-extension Scheduler {
+extension TransferLine {
   func credentialName(of flight: Flight) -> String? {
     guard let link = flight.transfer?.link else { return nil }
     if let name = link.credential { return name }
-    guard let name = pipeline.downloads?.credential else { return nil }
+    guard let name = definition.credential else { return nil }
     // One person's session is not shown for what another asks for, nor ended by that.
     if let owner = credentials[name]?.owner, let scope = link.scope, !scope.utf8.elementsEqual(owner.utf8) {
       return nil
@@ -24,11 +24,11 @@ extension Scheduler {
   /// Whether its credential has another header than the one that the server refused; one from a file is read again.
   func hasNewCredential(_ flight: Flight) -> Bool {
     guard let name = credentialName(of: flight), let credential = credentials[name] else { return false }
-    if credential.header == flight.credentialHeader { readAgain(name) }
-    return credentials[name]?.header != flight.credentialHeader
+    if credential.header == flight.fetch.credentialHeader { readAgain(name) }
+    return credentials[name]?.header != flight.fetch.credentialHeader
   }
 
-  /// A small file, which is read where the scheduler waits for it: once for each time that a lane pauses or is resumed.
+  /// A small file, which is read where the scheduler waits for it: once for each loop.time that a lane pauses or is resumed.
   private func readAgain(_ name: String) {
     guard let read = credentials[name]?.readAgain else { return }
     do throws(Credential.Unusable) {

@@ -3,13 +3,13 @@ import Pipeline
 import Wire
 
 // What transfers tell of the network and its hosts.
-extension Scheduler {
+extension TransferLine {
   /// Something came from a host: a pause for want of a network is over.
   func heardHost(of flight: Flight) {
     heardConnection(of: flight)
     silentSince = nil
     connectivity.heard(place(of: flight))
-    if let lane = lanes.downloads, Connectivity.isAway(lane.pause?.code ?? "") { resume(lane) }
+    if let lane = loop.lanes.downloads, Connectivity.isAway(lane.pause?.code ?? "") { loop.resume(lane) }
   }
 
   /// Its host may have more connections from now on, where it had but one.
@@ -22,9 +22,9 @@ extension Scheduler {
 
   private func missedHost(of flight: Flight) {
     // It did answer, and may have broken off for any reason.
-    if flight.received > flight.progressAtStart { return }
+    if flight.fetch.received > flight.fetch.progressAtStart { return }
     hosts.missed(
-      flight.host, since: Int64(flight.heardAt / 1_000_000), at: monotonicMilliseconds)
+      flight.host, since: Int64(flight.fetch.heardAt / 1_000_000), at: monotonicMilliseconds)
   }
 
   var monotonicMilliseconds: Int64 { Int64(environment.clock.monotonic() / 1_000_000) }
@@ -38,16 +38,16 @@ extension Scheduler {
 
   /// Whether a run that ends by itself lets its lane go on once more: the hosts at the front may be dead, and others not.
   func triesOtherHosts(_ lane: Lane) -> Bool {
-    guard lane === lanes.downloads, lane.hadMore, Connectivity.isAway(lane.pause?.code ?? ""),
+    guard lane === loop.lanes.downloads, lane.hadMore, Connectivity.isAway(lane.pause?.code ?? ""),
       connectivity.hasMetOnlyNewHosts
     else { return false }
-    return silentSince.map { time - $0 < Self.silence } ?? true
+    return silentSince.map { loop.time - $0 < Self.silence } ?? true
   }
 
   func networkChanged() {
     connectivity.networkChanged()
     hosts = HostHealth()
-    if let lane = lanes.downloads, Connectivity.isAway(lane.pause?.code ?? "") { resume(lane) }
+    if let lane = loop.lanes.downloads, Connectivity.isAway(lane.pause?.code ?? "") { loop.resume(lane) }
   }
 
   /// Milliseconds for which a transfer stands behind the others that heard no host, or that was refused.
@@ -63,23 +63,23 @@ extension Scheduler {
     case .nothing: if Self.waits.contains(said.code ?? "") { missedHost(of: flight) }
     case .away(let reason):
       missedHost(of: flight)
-      silentSince = silentSince ?? time
+      silentSince = silentSince ?? loop.time
       // The next try begins with other hosts: those at the front may be dead.
-      pauseTransfers(flight, reason, .fault, after: Self.standBack.silent)
+      pauseLane(flight, reason, .fault, after: Self.standBack.silent)
       return nil
     case .awayForUser(let reason):
       missedHost(of: flight)
       if let transfer = flight.transfer {
-        settle(
+        loop.settle(
           flight,
           .transferAgain(
-            key: transfer.key, after: Self.standBack.silent, isCounted: false, flight.progress, reason))
+            key: transfer.key, after: Self.standBack.silent, isCounted: false, flight.fetch.progress, reason))
       }
       return nil
     case .noWay:
       var said = said
       said.pausesLane = false
-      return run(flight).next(said, hasProgressed: flight.hasProgressed)
+      return run(flight).next(said, hasProgressed: flight.fetch.hasProgressed)
     }
     return next
   }
