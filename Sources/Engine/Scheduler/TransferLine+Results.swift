@@ -36,7 +36,10 @@ extension TransferLine {
         if said.verdict == .pass {
           heardHost(of: flight)
           refusals.isTaken(by: flight.host)
-          flight.fetch.fetched.take(metadata) { withoutSecrets($0, of: flight) }
+          // The closure reads the state of the transfer, too.
+          var fetched = flight.fetch.fetched
+          fetched.take(metadata) { withoutSecrets($0, of: flight) }
+          flight.fetch.fetched = fetched
           measureFetched(flight)
         } else if flight.fetch.isStopAsked {
           stopped(flight)
