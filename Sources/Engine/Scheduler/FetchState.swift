@@ -6,13 +6,13 @@ struct FetchState {
   var progress = TransferState()
   /// Bytes in the file at the beginning of this attempt.
   var progressAtStart: Int64 = 0
-  /// Bytes that have come by the word of the source, synced or not.
+  /// Bytes that the source has reported, synced or not.
   var received: Int64 = 0
   /// The begin of the current pace, in nanoseconds of the monotonic clock, and the bytes at that moment.
   var pace: (since: UInt64, bytes: Int64) = (0, 0)
   /// The source says that the content is complete.
   var isFetched = false
-  /// The source was told to end the transfer; and the reason is its silence.
+  /// The source has an order to end the transfer; `isStalled`: because of its silence.
   var isStopAsked = false
   var isStalled = false
   /// The time of the last word of the source, in nanoseconds of the monotonic clock.

@@ -28,7 +28,7 @@ extension TransferLine {
     return credentials[name]?.header != flight.fetch.credentialHeader
   }
 
-  /// A small file, which is read where the scheduler waits for it: once for each loop.time that a lane pauses or is resumed.
+  /// Reads the small file of a credential on the scheduler's thread, once for each pause or resume of the lane.
   private func readAgain(_ name: String) {
     guard let read = credentials[name]?.readAgain else { return }
     do throws(Credential.Unusable) {

@@ -6,7 +6,7 @@ import Sealing
 import Wire
 import Workers
 
-// What became of transfers.
+// Results of transfers.
 extension TransferLine {
   func take(_ outcomes: [TransferWorker.Outcome]) {
     for outcome in outcomes {
@@ -60,7 +60,7 @@ extension TransferLine {
           stopped(flight)
           continue
         }
-        // The others are with the next worker.
+        // The next worker has the other transfers.
         if !isCulprit { continue }
         let reason = Reason(
           stage: TransferRun.stage, code: death.code,
@@ -72,7 +72,7 @@ extension TransferLine {
     }
   }
 
-  /// What a source says may quote a server, and so the link: what of it is secret is taken out.
+  /// Takes the secrets of a link out of a source's text, which may quote the server.
   private func withoutSecrets(_ text: String, of flight: Flight) -> String {
     guard let link = flight.transfer?.link else { return text }
     var secrets = [link.url, link.body ?? ""]
@@ -107,7 +107,7 @@ extension TransferLine {
         Reason(stage: TransferRun.stage, code: "interrupted", message: "it was stopped and goes on later")))
   }
 
-  /// What hashes parses nothing: its end says nothing of the content.
+  /// The worker that hashes parses nothing, so its death says nothing about the content.
   func hashingDied(_ death: WorkerDeath, _ flight: Flight) {
     let reason = Reason(
       stage: TransferRun.stage, code: death.code, message: "the worker that hashes what was fetched ended")
@@ -185,7 +185,7 @@ extension TransferLine {
       if let why = unusable[refused] {
         reason.message += "; the credential '\(refused)' could not be read again: \(why)"
       }
-      // The one link may be what is refused, and not the credential.
+      // The server may refuse this link alone, and accept the credential.
       reason.message +=
         "; it was asked for attachment \(transfer.attachmentId): renew the credential, or give that up with `sluice cancel "
         + "\(transfer.attachmentId)`, then `sluice resume downloads`"
@@ -203,37 +203,37 @@ extension TransferLine {
     if Connectivity.isAway(reason.code) { environment.watchNetwork() } else { stopAll() }
   }
 
-  /// Gives back what was not begun, and has the source end the others: they go on from where they are.
+  /// Releases the waiting transfers, and has the source end the running ones, which resume later.
   func stopAll() {
     for flight in worker.removeAllQueued() { loop.settle(flight, .released) }
     for flight in worker.underway.values { worker.stop(flight) }
   }
 
-  /// Gives back what was not begun.
+  /// Releases the waiting transfers.
   func releaseWaiting() {
     for flight in worker.removeAllQueued() { loop.settle(flight, .released) }
   }
 
-  /// Something is asked for before all others: a network that is away is tried for it at once.
+  /// Makes way for an urgent link, and tries an absent network again at once.
   func makeWayForUrgent() {
     releaseWaiting()
     if let lane = loop.lanes.downloads, Connectivity.isAway(lane.pause?.code ?? "") { loop.resume(lane) }
   }
 
-  /// A command has made it more or less urgent: others stand still for it, or go on.
+  /// A command has changed the priority of a transfer: an urgent transfer holds the others.
   func prioritize(_ change: TransferPriority) {
     guard let flight = loop.flights.values.first(where: { $0.transfer?.key == change.key }) else { return }
     flight.lease.priority = change.priority
     worker.holdOthers()
   }
 
-  /// No attachment waits for it any more.
+  /// Stops a transfer without waiting attachments.
   func stop(_ key: Int64) {
     guard let flight = loop.flights.values.first(where: { $0.transfer?.key == key }) else { return }
     if worker.removeQueued(flight) { loop.settle(flight, .released) } else { worker.stop(flight) }
   }
 
-  /// Its source fault, where it could not be opened.
+  /// The file of a transfer could not be opened.
   func notOpened(_ flight: Flight, _ fault: SourceFault) {
     let reason = Reason(stage: TransferRun.stage, code: fault.reason.code, message: fault.reason.message)
     if fault.remedy == .fetchAgain {

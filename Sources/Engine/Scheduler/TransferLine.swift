@@ -5,8 +5,8 @@ import Platform
 import Wire
 import Workers
 
-/// The way of a transfer: its file is opened, the source fetches into it, a worker hashes what came, and the attachments that wait
-/// for it go on. What a transfer needs of leases, lanes and files it asks of the loop.
+/// The way of a transfer: open the file, let the source fetch into the file, hash the content, wake the waiting attachments. The
+/// loop has the leases, lanes and files.
 final class TransferLine {
   let definition: DownloadsDefinition
   let worker: TransferWorker
@@ -15,24 +15,24 @@ final class TransferLine {
 
   // Hosts and their networks.
   var connectivity = Connectivity()
-  /// When the network was first found to be away since a host was heard, in milliseconds of the steady clock.
+  /// The first failure of the network since a host answered, in milliseconds of the steady clock.
   var silentSince: Int64?
   var hosts = HostHealth()
 
   // Credentials.
   var refusals = Refusals()
-  /// Those of the pipeline, by name, as their files said last.
+  /// The credentials of the pipeline by name, as last read.
   var credentials: [String: Credential]
   /// Why a credential could not be read again when it was last tried.
   var unusable: [String: String] = [:]
 
   /// Until when a client attends, in milliseconds of the steady clock.
   var attendedUntil: Int64 = .min
-  /// Files that transfers have fetched, as they were when they were hashed and had no writer any more.
+  /// The states of hashed files without a writer, by transfer.
   private var hashed: [Int64: FileState] = [:]
   /// Finished transfers with a file in the home.
   private var fetchedFiles: Set<Int64> = []
-  /// When it was told what is fetched, in nanoseconds of the monotonic clock; and how many had begun then.
+  /// The time of the last report in nanoseconds of the monotonic clock, and the number of begun transfers at that time.
   private var told: (at: UInt64, begun: Int) = (0, 0)
 
   init(_ definition: DownloadsDefinition, _ loop: Scheduler) {
@@ -132,7 +132,7 @@ final class TransferLine {
 
   func checkLimits() { worker.checkLimits() }
 
-  /// The hash of what a transfer has brought is that of this file: it is as it was when it was hashed.
+  /// Whether the file of a transfer is unchanged since its hash.
   func isHashed(_ transfer: Int64, as file: FileState) -> Bool {
     hashed[transfer]?.hasSameData(as: file) == true
   }
@@ -146,7 +146,7 @@ final class TransferLine {
   func hasFile(_ transfer: Int64) { fetchedFiles.insert(transfer) }
   func haveNoFiles(_ transfers: [Int64]) { fetchedFiles.subtract(transfers) }
 
-  /// How many leases hosts may have, where one that answers has so many.
+  /// The shares of hosts; `perHost`: the leases of an answering host.
   func shares(perHost: Int) -> HostShares {
     var shares = hosts.shares(perHost, of: definition.connections, at: monotonicMilliseconds)
     (shares.crawling, shares.reserved) = worker.crawling
@@ -156,7 +156,7 @@ final class TransferLine {
   /// Nanoseconds between two words on what is fetched.
   private static let tellInterval: UInt64 = 250_000_000
 
-  /// Who waits for what is fetched sees what comes. What has begun is told at once: it may end before the next word.
+  /// Reports the progress of transfers. A new transfer is reported at once, since its end may come before the next report.
   func tell() {
     if loop.isResident && !loop.tellsSteps { return }
     let now = environment.clock.monotonic()
