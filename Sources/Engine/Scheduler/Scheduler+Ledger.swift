@@ -13,9 +13,9 @@ extension Scheduler {
     // Noted, too, where there is no room to ask for it yet.
     if exchange.hasBatch { lanes.attachments.addDue() }
     let request = exchange.next(
-      now: environment.clock.monotonic(), inHand: flights.count - publishing.settlements,
-      isStopping: isStopping, deleted: { deletions.takeDone() },
-      questions: { gate.nextQuestions(flights) }, wanted: { wanted($0, at: time) })
+      now: environment.clock.monotonic(), inHand: flights.count - attachments.publishing.settlements,
+      isStopping: isStopping, deleted: { attachments.deletions.takeDone() },
+      questions: { attachments.gate.nextQuestions(flights) }, wanted: { wanted($0, at: time) })
     if let request { environment.exchange(request) }
   }
 
@@ -28,9 +28,9 @@ extension Scheduler {
     if isStopping { return [] }
     let putOff = Set(settlements.lazy.filter { $0.isPutOff }.map(\.flight.lane.name))
     return lanes.wanted(
-      at: time, isBlocked: suspect != nil, putOff: putOff, awaited: awaitedSources.count
+      at: time, isBlocked: attachments.isBlocked, putOff: putOff, awaited: attachments.awaitedSources.count
     ) { perHost in
-      transferLine?.shares(perHost: perHost) ?? HostShares()
+      transfers?.shares(perHost: perHost) ?? HostShares()
     }
   }
 
@@ -43,10 +43,10 @@ extension Scheduler {
       else {
         continue
       }
-      if !isResident && transferLine?.triesOtherHosts(lane) != true { continue }
-      let length = Connectivity.isAway(pause.code) ? transferLine?.connectivity.wait : nil
+      if !isResident && transfers?.triesOtherHosts(lane) != true { continue }
+      let length = Connectivity.isAway(pause.code) ? transfers?.connectivity.wait : nil
       guard time - lane.pausedAt >= length ?? Self.pauseLength else { continue }
-      if lane !== lanes.attachments || !publishing.isBehind { resume(lane) }
+      if lane !== lanes.attachments || !attachments.publishing.isBehind { resume(lane) }
     }
   }
 
@@ -58,14 +58,16 @@ extension Scheduler {
 
   func take(_ reply: ExchangeReply) {
     guard let sent = exchange.answered() else { return }
-    deletions.add(reply.objectsToDelete)
+    attachments.deletions.add(reply.objectsToDelete)
     if let (commands, ticket) = sent.batch {
       let results = Array(reply.results.prefix(commands.count))
       observe(.answered(results, ticket: ticket))
       follow(commands, results)
-      if commands.contains(where: TransferWorker.isUrgent) { transferLine?.makeWayForUrgent() }
+      if commands.contains(where: TransferWorker.isUrgent) { transfers?.makeWayForUrgent() }
     }
-    for (settlement, outcome) in zip(sent.settlements, reply.settled) { take(settlement, outcome) }
+    for (settlement, outcome) in zip(sent.settlements, reply.settled) {
+      line(of: settlement.flight)?.settled(settlement, outcome)
+    }
     for state in reply.lanes {
       guard let lane = lanes[state.name] else { continue }
       lane.learn(state, at: time)
@@ -73,12 +75,11 @@ extension Scheduler {
     }
     for ((serial, question), known) in zip(sent.questions, reply.contents) {
       guard let flight = flights[serial], flight.isInLine else { continue }
-      gate.learn(flight, question, known)
-      route(flight)
+      attachments.learn(flight, question, known)
     }
-    for key in reply.unwanted { transferLine?.stop(key) }
-    for change in reply.priorities { transferLine?.prioritize(change) }
-    transferLine?.haveNoFiles(reply.filesToDelete)
+    for key in reply.unwanted { transfers?.stop(key) }
+    for change in reply.priorities { transfers?.prioritize(change) }
+    transfers?.haveNoFiles(reply.filesToDelete)
     // Before the leases: the key of a transfer that is gone may be another's by now.
     dropFiles(
       reply.filesToDelete.map(environment.downloads.file)
@@ -129,124 +130,35 @@ extension Scheduler {
     } else if lane.needsPerson, !isPausing(lane) {
       lane.resume()
       observe(.laneResumed(lane: lane.name.description))
-      if lane === lanes.downloads { transferLine?.readCredentialsAgain() }
+      if lane === lanes.downloads { transfers?.readCredentialsAgain() }
       // A fault that came before may still be there.
-      if lane === lanes.attachments && publishing.isBehind { pauseForStore() }
+      if lane === lanes.attachments && attachments.publishing.isBehind { attachments.pauseForStore() }
     }
   }
 
-  /// What the ledger made of a settlement.
-  private func take(_ settlement: PendingSettlement, _ outcome: SettlementOutcome) {
+  /// A lease has ended, and that is on record, or it does not count.
+  func close(_ settlement: PendingSettlement, _ outcome: SettlementOutcome) {
     let flight = settlement.flight
-    if case .tooManyChildren(let code, let message) = outcome {
-      return refuseChildren(of: flight, code, message)
+    var event: SchedulerEvent?
+    switch outcome {
+    case .counted:
+      event = settlement.event
+      if case .released = settlement.ending { flight.lane.addDue() }
+    // Another has it; or there is nothing of it any more.
+    case .leaseLost: event = flight.isGone ? nil : .staleResult
+    case .conflict, .pathTaken, .tooManyChildren: flight.lane.addDue()
     }
-    if outcome != .counted {
-      if let path = flight.run.location { publishing.release(path) }
-      if outcome == .leaseLost { return close(lost: flight) }
-      // It is due again, and will find the path taken.
-      if outcome == .pathTaken, let path = flight.run.location {
-        publishing.note(path, isTakenFor: flight.run.sha256)
-      }
-      discardStaged(flight)
-      flight.lane.addDue()
-      return close(flight, nil)
-    }
-    var hasObject = false
-    if let ended = settlement.ending.attachment {
-      // They are on record, and their files are theirs.
-      if !ended.children.isEmpty { flight.children = [] }
-      var objects = stagedObjects(of: flight, ended)
-      hasObject = ended.outcome.url != nil
-      dropAdopted(flight)
-      if hasObject || !objects.isEmpty, let last = objects.popLast() {
-        for object in objects { publishing.publish(object, ending: nil) }
-        return publishing.publish(last, ending: settlement)
-      }
-    }
-    if flight.isStoreTouched && !hasObject, let path = flight.run.location { publishing.release(path) }
-    if !hasObject { discardStaged(flight) }
-    close(settlement)
-  }
-
-  /// Its lease was lost: another has it, or there is nothing of it any more.
-  private func close(lost flight: Flight) {
-    if flight.isGone {
-      discardStaged(flight)
-      return close(flight, nil)
-    }
-    close(flight, .staleResult)
-  }
-
-  private func close(_ settlement: PendingSettlement) {
-    if case .released = settlement.ending { settlement.flight.lane.addDue() }
-    close(settlement.flight, settlement.event)
-    if case .ended(let record)? = settlement.event, record.outcome.status == .completed {
-      dropUpload(record.source)
-    }
-  }
-
-  private func close(_ flight: Flight, _ event: SchedulerEvent?) {
     flights[flight.serial] = nil
-    if flight === suspect {
-      suspect = nil
-      isSuspectUnderway = false
-      lanes.attachments.addDue()
-    }
     flight.lane.leave(of: flight.lease.turn)
     if let event { observe(event) }
-    leaveGate(flight)
+    line(of: flight)?.left(flight)
   }
 
   /// Has sources opened, and objects of attachments that are on record renamed to their paths.
   func askForFiles() {
     let next = sources.nextBatch(at: environment.clock.monotonic())
     if !next.isEmpty { environment.open(next) }
-    if let batch = publishing.nextBatch(at: time) { environment.publish(batch) }
-    if let batch = staging.nextBatch() { environment.stage(batch) }
-    deleteObjects()
-  }
-
-  func takePublished(_ results: [SystemError?]) throws(SchedulerError) {
-    // Nothing is told of an object that may lie elsewhere.
-    if results.contains(where: { $0 != nil }) { try checkPlaces() }
-    let wasBehind = publishing.isBehind
-    let (ended, failure) = publishing.take(results, at: time)
-    for settlement in ended { close(settlement) }
-    if let failure {
-      pauseForStore(failure)
-    } else if wasBehind && !publishing.isBehind && lanes.attachments.pause != nil {
-      resume(lanes.attachments)
-    }
-  }
-
-  /// An object of an earlier run has not got its path. Nothing is begun before it has: another attachment could take it.
-  func waitForPath(_ object: StagedObject, _ error: SystemError) {
-    if error.code == EEXIST {
-      // A file that Sluice did not put there. To wait is of no use.
-      let text =
-        "\(error); the object of attachment \(object.name.attachmentId) waits in the store's .incoming; take that file away"
-      return observe(.problem(text))
-    }
-    publishing.wait(for: object, at: time)
-    pauseForStore(error)
-  }
-
-  private func pauseForStore() {
-    let reason = Reason(
-      stage: "store", code: "store-failed",
-      message: "what is on record waits in the store's .incoming for its path, and the store failed")
-    pause(lanes.attachments, reason)
-  }
-
-  /// The store fails where nothing can be taken back: what is on record stays, and nothing more is begun until the objects that
-  /// wait have their paths.
-  private func pauseForStore(_ error: SystemError) {
-    pause(
-      lanes.attachments,
-      Reason(
-        stage: "store", code: "store-failed",
-        message: "\(error); what is on record waits in the store's .incoming for its path"))
+    attachments.useStore()
   }
 
   /// What waits for a worker goes back to the queue: it would only meet the same fault.
@@ -254,9 +166,9 @@ extension Scheduler {
     if lane === lanes.downloads {
       // Without a network, those under way may still hear from a host, which ends the pause.
       if Connectivity.isAway(lane.pause?.code ?? "") {
-        transferLine?.releaseWaiting()
+        transfers?.releaseWaiting()
       } else {
-        transferLine?.stopAll()
+        transfers?.stopAll()
       }
       return
     }
@@ -271,36 +183,7 @@ extension Scheduler {
     nextSerial += 1
     flights[flight.serial] = flight
     lane.take(of: lease.turn)
-    switch lease.work {
-    case .attachment where lease.cancellation != nil: beginCancelled(flight)
-    case .attachment(let attachment) where attachment.concluded != nil: conclude(flight, attachment)
-    case .attachment where lease.isSolitary: suspect(flight)
-    case .attachment(let attachment): beginLine(flight, attachment)
-    case .delivery(let delivery): beginDelivery(flight, delivery)
-    case .transfer(let transfer):
-      guard let transferLine else { return settle(flight, .released) }
-      transferLine.begin(flight, transfer)
-    }
-  }
-
-  /// A person has taken it back before it was begun: only the stages at the end are told.
-  private func beginCancelled(_ flight: Flight) {
-    flight.run.cancel(Self.cancellation(flight.lease.cancellation ?? ""))
-    route(flight)
-  }
-
-  /// An attachment that may be what ends coordinators waits until it is the only one in hand.
-  private func suspect(_ flight: Flight) {
-    if suspect == nil { suspect = flight } else { settle(flight, .released) }
-  }
-
-  /// Begins the suspect once everything else that was in hand is on record.
-  func beginSuspect() {
-    guard let flight = suspect, !isSuspectUnderway, let attachment = flight.attachment, !exchange.isUnderway,
-      !flights.values.contains(where: { $0 !== flight && $0.attachment != nil })
-    else { return }
-    isSuspectUnderway = true
-    beginLine(flight, attachment)
+    if let line = line(of: flight) { line.begin(flight) } else { settle(flight, .released) }
   }
 
   private func lane(of lease: Lease) -> Lane? {
@@ -313,7 +196,7 @@ extension Scheduler {
 
   /// Ends a lease, once the ledger has it.
   func settle(_ flight: Flight, _ ending: Settlement.Ending, _ event: SchedulerEvent? = nil) {
-    if case .putOff = ending {} else { awaitedSources[flight.lease.job] = nil }
+    if case .putOff = ending {} else { attachments.awaitedSources[flight.lease.job] = nil }
     flight.isSettled = true
     exchange.settle(
       PendingSettlement(flight: flight, ending: ending, event: event, since: environment.clock.monotonic()))

@@ -47,7 +47,7 @@ extension Scheduler {
     if abandoned.isEmpty { return }
     observe(.stopped(inHand: abandoned.count))
     for flight in abandoned where !flight.isSettled {
-      if flight.takenBack != nil { endTakenBack(flight) } else { settle(flight, .released) }
+      if flight.takenBack != nil { attachments.endTakenBack(flight) } else { settle(flight, .released) }
     }
   }
 
@@ -60,10 +60,8 @@ extension Scheduler {
     for serial in sources.dropAll() {
       if let flight = flights[serial] { settle(flight, .released) }
     }
-    for flight in unmeasured { settle(flight, .released) }
-    unmeasured.removeAll()
-    transferLine?.stopAll()
-    if let suspect, !isSuspectUnderway { settle(suspect, .released) }
+    attachments.releaseWaiting()
+    transfers?.stopAll()
   }
 
   /// Nanoseconds between two words on what is still in hand.
@@ -79,5 +77,15 @@ extension Scheduler {
     observe(
       .stopping(
         inHand: flights.count - downloads, with: pool.busyStages, downloads: downloads, seconds: seconds))
+  }
+
+  /// Settles a flight as released where no more is to be begun.
+  func isGivenBack(_ flight: Flight) -> Bool {
+    // In this order: to ask the run costs more.
+    guard flight.lane.pause != nil || isStopping, flight.run.isInLine || isStopOverdue,
+      flight.lane.pause != nil || flight.run.isUntouched || isStopOverdue
+    else { return false }
+    settle(flight, .released)
+    return true
   }
 }

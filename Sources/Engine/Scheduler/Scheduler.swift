@@ -18,12 +18,11 @@ public final class Scheduler {
   let plan: RunPlan
   let environment: SchedulerEnvironment
   let pool: WorkerPool
-  let gate: ContentGate
-  var publishing: Publishing
-  var staging = Staging()
-  var deletions = Deletions()
+  // What becomes of the leases of each kind.
+  private(set) lazy var attachments = AttachmentLine(self)
+  private(set) lazy var deliveries = DeliveryLine(self)
   /// What fetches links; `nil`: they are not fetched.
-  private(set) var transferLine: TransferLine?
+  private(set) var transfers: TransferLine?
   var exchange: LedgerExchange
   private let ledger: any LedgerQueries
   private let home: String
@@ -31,19 +30,8 @@ public final class Scheduler {
   // Work.
   var flights: [UInt64: Flight] = [:]
   var nextSerial: UInt64 = 1
-  /// An attachment that is to be worked on while no other is in hand.
-  var suspect: Flight?
-  var isSuspectUnderway = false
   var lanes: Lanes
   var sources = SourceOpenings()
-  /// Opened, and not yet hashed: until it is known what the stages reject for its length alone.
-  var unmeasured: [Flight] = []
-  /// Time that stages have spent on the contents of each tree, by the key of its root, in microseconds. Attachments in hand count.
-  var treeTimes: [Int64: Int64] = [:]
-  /// By job.
-  var awaitedSources: [JobKey: AwaitedSource] = [:]
-  /// Places that are out of reach, each told once.
-  var toldPlaces: Set<String> = []
 
   var isIntakeOver: Bool
   /// A signal came before all that was to be taken in was.
@@ -107,14 +95,12 @@ public final class Scheduler {
     self.isIntakeOver = isIntakeOver
     plan = RunPlan(pipeline)
     pool = WorkerPool(pipeline, plan, digest: digest, processors: processors, environment.pool)
-    gate = ContentGate(pool, pipeline.reuse)
-    publishing = Publishing(environment.store)
     exchange = LedgerExchange(environment.tuning)
     lanes = Lanes(
       channels: pipeline.channels.map(\.name), connections: pipeline.downloads?.connections ?? 0,
       perHost: pipeline.downloads?.perHost ?? 0, prefetch: pipeline.downloads?.prefetch ?? 0,
       window: environment.tuning.window)
-    transferLine = pipeline.downloads.map { TransferLine($0, self) }
+    transfers = pipeline.downloads.map { TransferLine($0, self) }
   }
 
   /// Works until the queue is empty and the intake is finished. Attachments whose source stays out of reach, and deliveries that
@@ -145,7 +131,7 @@ public final class Scheduler {
       pausedLanes: lanes.all.compactMap { lane in
         lane.pause.map { (lane.name.description, $0.reason, $0.cause) }
       },
-      awaitedPlaces: awaitedPlaces, wasStopped: isStopping && !isHandingOver,
+      awaitedPlaces: attachments.awaitedPlaces, wasStopped: isStopping && !isHandingOver,
       wasHandedOver: isHandingOver, isIntakeCut: isIntakeCut, sandbox: pool.sandbox)
   }
 
@@ -156,25 +142,25 @@ public final class Scheduler {
       exchangeWithLedger()
       askForFiles()
       if isDone { return try checkPlaces() }
-      beginSuspect()
-      try transferLine?.dispatch()
-      transferLine?.tell()
+      attachments.beginSuspect()
+      try transfers?.dispatch()
+      transfers?.tell()
       take(try pool.dispatch(held: { self.flights.values.reduce(0) { $0 + $1.memoryInUse } }))
       let happenings = try wait()
       time = environment.clock.steady()
       for happening in happenings { try take(happening) }
       take(pool.checkLimits())
-      transferLine?.checkLimits()
+      transfers?.checkLimits()
       try checkPlaces(every: Self.placeCheckInterval)
       tellSlowSource()
       tellStopping()
       endOverdue()
       if environment.isAsked() {
         var atWork = pool.atWork
-        atWork.downloads = transferLine?.worker.atWork()
+        atWork.downloads = transfers?.worker.atWork()
         observe(.atWork(atWork))
       }
-      transferLine?.followConditions()
+      transfers?.followConditions()
       observe(.tick)
     }
   }
@@ -185,22 +171,22 @@ public final class Scheduler {
     case .replied(.success(nil)): exchange.notDone()
     case .replied(.failure(let error)): try take(error)
     case .worker(let slot, let news):
-      if let transferLine, transferLine.worker.slot == slot {
-        transferLine.take(try transferLine.worker.take(news))
+      if let transfers, transfers.worker.slot == slot {
+        transfers.take(try transfers.worker.take(news))
       } else {
         try hear(news, of: slot)
       }
     case .opened(let serial, let opening): take(opening, of: serial)
-    case .published(let results): try takePublished(results)
-    case .staged(let results): takeStaged(results)
-    case .deleted(let results): takeDeleted(results)
-    case .networkChanged: transferLine?.networkChanged()
+    case .published(let results): try attachments.takePublished(results)
+    case .staged(let results): attachments.takeStaged(results)
+    case .deleted(let results): attachments.takeDeleted(results)
+    case .networkChanged: transfers?.networkChanged()
     case .signal(let number): takeSignal(number)
     }
   }
 
   private var isDone: Bool {
-    guard flights.isEmpty, exchange.isSettled, publishing.isSettled, deletions.isSettled else { return false }
+    guard flights.isEmpty, exchange.isSettled, attachments.isSettled else { return false }
     if isStopping { return !exchange.hasBatch }
     if isResident { return false }
     guard isIntakeOver, !exchange.hasBatch, !sources.isRemoving else { return false }
@@ -209,10 +195,10 @@ public final class Scheduler {
   }
 
   private func isDone(_ lane: Lane) -> Bool {
-    if lane.pause != nil { return transferLine?.triesOtherHosts(lane) != true }
+    if lane.pause != nil { return transfers?.triesOtherHosts(lane) != true }
     if lane.mayHaveMore { return false }
     if lane === lanes.downloads { return lane.nextDue == nil }
-    return lane !== lanes.attachments || lane.nextDue == nil || isOnlyAwaitingSources(lane)
+    return lane !== lanes.attachments || lane.nextDue == nil || attachments.isOnlyAwaitingSources(lane)
   }
 
   /// Whether a delivery is due within the time that the user wants to wait.
@@ -241,12 +227,8 @@ public final class Scheduler {
     time = environment.clock.steady()
     var unpublished: [(object: StagedObject, error: SystemError)] = []
     do {
-      if plan.stages.contains(where: { $0.description.capability == .store }) {
-        try environment.store.check(ledger)
-      }
-      unpublished = try environment.store.recover(ledger)
-      deletions.add(try ledger.objectsToDelete(limit: 1000))
-      if transferLine != nil { environment.downloads.sweep(keeping: try ledger.transfersWithFiles()) }
+      unpublished = try attachments.recover(ledger)
+      if transfers != nil { environment.downloads.sweep(keeping: try ledger.transfersWithFiles()) }
     } catch let error as LedgerError {
       throw SchedulerError(error)
     } catch let error as SystemError {
@@ -265,7 +247,7 @@ public final class Scheduler {
     }
     lanes.bound((descriptors - needed) / 3)
     try pool.open()
-    for (object, error) in unpublished { waitForPath(object, error) }
+    for (object, error) in unpublished { attachments.waitForPath(object, error) }
   }
 
   /// Descriptors that the coordinator has open besides: the ledger with its log and a journal, the home, the socket with its
@@ -314,15 +296,12 @@ public final class Scheduler {
 
   /// How long to wait for something to happen, in milliseconds: while workers are at work, their time limits are watched.
   private var longestWait: Int32 {
-    if !flights.isEmpty || exchange.isUnderway || !publishing.isSettled || !deletions.isSettled
-      || pool.isChanging
+    if !flights.isEmpty || exchange.isUnderway || !attachments.isSettled || pool.isChanging
     {
       return 20
     }
     let now = time
-    let dueTimes =
-      lanes.all.filter { $0.pause == nil }.compactMap(\.nextDue)
-      + [publishing.nextTry, deletions.nextTry].compactMap(\.self)
+    let dueTimes = lanes.all.filter { $0.pause == nil }.compactMap(\.nextDue) + attachments.dueTimes
     let next = dueTimes.min().map { $0 - now } ?? 1000
     return Int32(clamping: min(max(next, 1), 1000))
   }

@@ -108,10 +108,24 @@ extension TransferLine {
   }
 
   /// The worker that hashes parses nothing, so its death says nothing about the content.
-  func hashingDied(_ death: WorkerDeath, _ flight: Flight) {
-    let reason = Reason(
-      stage: TransferRun.stage, code: death.code, message: "the worker that hashes what was fetched ended")
+  func workerDied(
+    _ death: WorkerDeath, _ flight: Flight, _ group: WorkerGroup, _ index: Int, microseconds: Int64,
+    after report: StageReport?
+  ) {
+    hashingFailed(flight, death.code, "the worker that hashes what was fetched ended")
+  }
+
+  func refuse(_ flight: Flight) {
+    hashingFailed(flight, "too-long", "what is known of it does not fit into a frame")
+  }
+
+  private func hashingFailed(_ flight: Flight, _ code: String, _ message: String) {
+    let reason = Reason(stage: TransferRun.stage, code: code, message: message)
     follow(flight, .again(after: 1000, isCounted: true, reason))
+  }
+
+  func settled(_ settlement: PendingSettlement, _ outcome: SettlementOutcome) {
+    loop.close(settlement, outcome)
   }
 
   func run(_ flight: Flight) -> TransferRun {
@@ -128,8 +142,9 @@ extension TransferLine {
       Source(serial: flight.serial, .fetched(transfer.key, object: nil, environment.downloads)))
   }
 
-  func applyDigest(_ report: StageReport, to flight: Flight, _ transfer: LeasedTransfer) {
-    guard let said = report.results.first, said.verdict == .pass,
+  /// The content is hashed.
+  func apply(_ report: StageReport, to flight: Flight, from group: WorkerGroup) {
+    guard let transfer = flight.transfer, let said = report.results.first, said.verdict == .pass,
       case .text(let text)? = report.metadata.first(where: { $0.key == "sha256" })?.value,
       let sha256 = Hexadecimal.bytes(text), sha256.count == 32
     else {

@@ -7,7 +7,7 @@ import Workers
 
 /// The way of a transfer: open the file, let the source fetch into the file, hash the content, wake the waiting attachments. The
 /// loop has the leases, lanes and files.
-final class TransferLine {
+final class TransferLine: WorkLine {
   let definition: DownloadsDefinition
   let worker: TransferWorker
   let environment: SchedulerEnvironment
@@ -41,7 +41,8 @@ final class TransferLine {
     credentials = loop.pipeline.credentials
   }
 
-  func begin(_ flight: Flight, _ transfer: LeasedTransfer) {
+  func begin(_ flight: Flight) {
+    guard let transfer = flight.transfer else { return }
     if let name = transfer.link.credential, credentials[name] == nil {
       let reason = Reason(
         stage: TransferRun.stage, code: "unknown-credential",
@@ -64,7 +65,7 @@ final class TransferLine {
   }
 
   /// Its file is open: to be written, or after the source is done to be hashed.
-  func opened(_ flight: Flight, _ transfer: LeasedTransfer) {
+  func opened(_ flight: Flight) {
     if flight.fetch.isFetched {
       flight.hasNoWriter = sluice_has_no_writer(flight.content) == 1
       return loop.pool.measure(flight)

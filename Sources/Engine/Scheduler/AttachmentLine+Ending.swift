@@ -3,24 +3,24 @@ import Pipeline
 import Platform
 
 // How an attempt at an attachment ends: what is recorded of it, and who is told.
-extension Scheduler {
+extension AttachmentLine {
   /// Milliseconds until one is tried again that was disturbed by others with the same content.
   private static let beforeAnotherLook: Int64 = 100
 
   func finish(_ flight: Flight, _ end: AttachmentRun.End) {
     guard let attachment = flight.attachment else { return }
     switch end {
-    case .lanePaused(let reason): pauseLane(of: flight, reason)
+    case .lanePaused(let reason): loop.pauseLane(of: flight, reason)
     case .again(let reason, _, _)
     where attachment.source.isShared && reason.code == "source-changed":
       // Another with the same content has got its path meanwhile, or lost one.
-      settle(
+      loop.settle(
         flight,
         .putOff(key: attachment.key, after: Self.beforeAnotherLook, attempt: flight.lease.attempt, steps: []))
     case .again(let reason, let notBefore, let crashed):
       let delay = pipeline.retry.wait(before: flight.lease.counted + 1, jitter: environment.jitter())
       let after = max(delay, min(notBefore ?? 0, pipeline.retry.max))
-      settle(
+      loop.settle(
         flight,
         .again(
           key: attachment.key, after: after, crashed: crashed, attempt: flight.lease.attempt,
@@ -34,7 +34,7 @@ extension Scheduler {
       let record = AttachmentRecord(
         key: attachment.key, attachment.origin, source: attachment.source.path, outcome, createdAt: 0,
         finishedAt: environment.clock.now(), steps: steps)
-      settle(flight, .attachment(ended), .ended(record))
+      loop.settle(flight, .attachment(ended), .ended(record))
     }
   }
 

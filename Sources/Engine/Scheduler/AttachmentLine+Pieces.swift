@@ -5,7 +5,7 @@ import Platform
 import Wire
 
 // What stages leave beside a content: taken over from the worker, and written to files once the attachment is to be completed.
-extension Scheduler {
+extension AttachmentLine {
   /// Has what stages left beside the content written to files. True: it is, or there is nothing.
   func keepPieces(of flight: Flight) -> Bool {
     if flight.derived != nil { return true }
@@ -32,10 +32,10 @@ extension Scheduler {
   /// Takes what became of pieces that were to be written.
   func takeStaged(_ results: [Result<StagedPieces, SystemError>]) {
     for (request, result) in zip(staging.answered(), results) {
-      guard let flight = flights[request.serial], !flight.isSettled else {
+      guard let flight = loop.flights[request.serial], !flight.isSettled else {
         // A person has deleted it meanwhile, or wants it again.
         for object in request.set.objects { publishing.discard(object.name) }
-        if case .success(let staged) = result { dropFiles(staged.children.map(\.path)) }
+        if case .success(let staged) = result { loop.dropFiles(staged.children.map(\.path)) }
         continue
       }
       switch result {
@@ -45,7 +45,7 @@ extension Scheduler {
       case .failure(let error):
         flight.stagedDerived = []
         let message = "\(error); nothing is lost"
-        pauseLane(of: flight, Reason(stage: "store", code: "store-failed", message: message))
+        loop.pauseLane(of: flight, Reason(stage: "store", code: "store-failed", message: message))
       }
     }
   }
@@ -73,7 +73,7 @@ extension Scheduler {
     if let name = flight.stagedName { publishing.discard(name) }
     for name in flight.stagedDerived { publishing.discard(name) }
     dropAdopted(flight)
-    dropFiles(flight.children.map { String(decoding: $0.source, as: UTF8.self) })
+    loop.dropFiles(flight.children.map { String(decoding: $0.source, as: UTF8.self) })
     flight.stagedDerived = []
     flight.children = []
   }
@@ -101,7 +101,7 @@ extension Scheduler {
   /// Records it, and lets the attachment wait for it.
   func expand(_ flight: Flight) {
     guard let attachment = flight.attachment, keepPieces(of: flight) else { return }
-    settle(flight, .expanded(ended(flight, attachment, outcome(of: flight), [])))
+    loop.settle(flight, .expanded(ended(flight, attachment, outcome(of: flight), [])))
   }
 
   /// It is more than is allowed: the attachment is rejected.
@@ -114,8 +114,7 @@ extension Scheduler {
   }
 
   /// All of it has ended: the stages at the end are told.
-  func conclude(_ flight: Flight, _ attachment: LeasedAttachment) {
-    guard let before = attachment.concluded else { return }
+  func conclude(_ flight: Flight, _ before: ConcludedExpansion) {
     flight.run = AttachmentRun(plan, attempt: flight.lease.counted, concluding: before)
     flight.derived = before.derived
     route(flight)

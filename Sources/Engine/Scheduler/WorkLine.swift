@@ -1,0 +1,45 @@
+import LedgerPort
+import Pipeline
+import Wire
+import Workers
+
+/// What becomes of the leases of one kind. The loop has leases, lanes, workers and the time; a line knows what its work is, and has
+/// the state that this takes. All is called on the scheduler's thread.
+protocol WorkLine: AnyObject {
+  /// A lease was granted.
+  func begin(_ flight: Flight)
+  /// Its file is open, and the flight has it.
+  func opened(_ flight: Flight)
+  func notOpened(_ flight: Flight, _ fault: SourceFault)
+  /// Stages of a group have answered.
+  func apply(_ report: StageReport, to flight: Flight, from group: WorkerGroup)
+  /// A worker ended with it in hand.
+  ///
+  /// - Parameters:
+  ///   - index: of the stage that it was in, in its group.
+  ///   - report: what the stages before that one have said.
+  func workerDied(
+    _ death: WorkerDeath, _ flight: Flight, _ group: WorkerGroup, _ index: Int, microseconds: Int64,
+    after report: StageReport?)
+  /// More is known of it than fits into a frame, so that no worker can have it.
+  func refuse(_ flight: Flight)
+  /// The ledger has answered: whether the end of a lease counts.
+  func settled(_ settlement: PendingSettlement, _ outcome: SettlementOutcome)
+  /// It is not in hand any more.
+  func left(_ flight: Flight)
+}
+
+extension WorkLine {
+  func left(_ flight: Flight) {}
+}
+
+extension Scheduler {
+  /// `nil`: nothing is configured for its kind any more.
+  func line(of flight: Flight) -> (any WorkLine)? {
+    switch flight.lease.work {
+    case .attachment: attachments
+    case .delivery: deliveries
+    case .transfer: transfers
+    }
+  }
+}
