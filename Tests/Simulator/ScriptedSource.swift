@@ -169,6 +169,15 @@ final class ScriptedSource: Worker {
     result.report.results = [
       StageResult(index: 0, verdict: verdict, code: code, message: code, pausesLane: pausesLane)
     ]
+    if verdict == .pass {
+      // What a server says beside the content, with what no file may be called, and the link itself.
+      let names = ["a \(transfer.work.id)", "../\(transfer.work.id)", transfer.work.url]
+      let name = simulation.scenario.chance.integer(0...2, transfer.work.id, "name")
+      result.report.metadata = [
+        Metadatum(key: "fileName", value: .text(names[name])),
+        Metadatum(key: "contentType", value: .text("text/plain")),
+      ]
+    }
     return [said(.result(result))]
   }
 }
