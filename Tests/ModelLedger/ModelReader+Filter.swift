@@ -25,6 +25,6 @@ extension AttachmentFilter {
       && since.map { attachment.createdAt >= $0 } ?? true
       && until.map { attachment.createdAt < $0 } ?? true
       && endedBefore.map { (attachment.finishedAt ?? .max) < $0 } ?? true
-      && participant.map { origin.senderId == $0 || attachment.participants.contains($0) } ?? true
+      && participant.map { origin.senderId == $0 || rows.readers(of: attachment).contains($0) } ?? true
   }
 }

@@ -31,7 +31,7 @@ package final class ModelReader: LedgerQueries {
     let keys = rows.transfers[key]?.attachments.sorted() ?? []
     let waiting = keys.compactMap { rows.attachments[$0] }.filter { $0.outcome.status == .queued }
     return waiting.prefix(limit).map {
-      TransferSharer(attachmentId: $0.origin.id, users: [$0.origin.senderId] + $0.participants)
+      TransferSharer(attachmentId: $0.origin.id, users: [$0.origin.senderId] + rows.readers(of: $0))
     }
   }
 
@@ -106,7 +106,7 @@ package final class ModelReader: LedgerQueries {
   }
 
   package func participants(of key: Int64) throws(LedgerError) -> [String] {
-    rows.attachments[key]?.participants ?? []
+    rows.attachments[key].map { rows.readers(of: $0) } ?? []
   }
 
   package func message(_ id: String, of conversation: String) throws(LedgerError) -> MessageRecord? {

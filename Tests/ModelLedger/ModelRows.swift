@@ -26,6 +26,10 @@ struct ModelRows: Sendable {
   struct Message {
     var sender: String
     var participants: [String]
+    /// `nil`: there is no conversation around it.
+    var written: LedgerPort.Message?
+    /// The texts that it had before.
+    var versions: [String] = []
   }
 
   struct Attachment {
@@ -106,6 +110,7 @@ struct ModelRows: Sendable {
     case deletion(Int)
     case delivery(Int64)
     case lane(LaneName)
+    case conversation(Int64)
   }
 
   struct Name {
@@ -125,6 +130,7 @@ struct ModelRows: Sendable {
   var prefetches: [Int64: Int] = [:]
   var lanes: [LaneName: [Standing]] = [.attachments: []]
   var messages: [MessageName: Message] = [:]
+  var conversations: [Int64: ConversationRows] = [:]
   /// By key. The key of the last may be given again, once that is deleted.
   var attachments: [Int64: Attachment] = [:]
   /// Those of all attachments, in order.
@@ -202,7 +208,8 @@ struct ModelRows: Sendable {
     if changed.isEmpty { return }
     changes.append(
       changed.attachments.map { .attachment($0) } + changed.deletions.map { .deletion(Int($0)) }
-        + changed.deliveries.map { .delivery($0) } + changed.lanes.map { .lane($0) })
+        + changed.deliveries.map { .delivery($0) } + changed.lanes.map { .lane($0) }
+        + changed.conversations.map { .conversation($0) })
   }
 
   /// What has changed, unless it was deleted since.
@@ -213,6 +220,7 @@ struct ModelRows: Sendable {
       case .deletion(let place): tombstones[place].id
       case .delivery(let key): deliveries[key]?.lease.id
       case .lane(let lane): lane.description
+      case .conversation(let key): conversations[key]?.row.id
       }
     return id.map { Change(subject.kind, $0) }
   }
@@ -236,6 +244,7 @@ extension ModelRows.Subject {
     case .deletion: .deletion
     case .delivery: .delivery
     case .lane: .lane
+    case .conversation: .conversation
     }
   }
 }

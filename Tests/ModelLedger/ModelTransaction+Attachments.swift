@@ -74,7 +74,8 @@ extension ModelTransaction {
     let isLast = !rows.attachments.values.contains {
       $0.origin.conversationId == row.conversationId && $0.origin.messageId == row.messageId
     }
-    if isLast { rows.messages[.init(conversation: row.conversationId, message: row.messageId)] = nil }
+    let name = ModelRows.MessageName(conversation: row.conversationId, message: row.messageId)
+    if isLast && rows.messages[name]?.written == nil { rows.messages[name] = nil }
   }
 
   func known(_ identity: [UInt8]) -> (key: Int64, id: String, status: Status)? {

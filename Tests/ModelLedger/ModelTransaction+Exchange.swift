@@ -6,7 +6,7 @@ import Platform
 extension ModelTransaction {
   /// Cannot fail: it is done as a whole.
   mutating func perform(_ exchange: Exchange, _ token: Token, at now: Int64) -> ExchangeReply {
-    var tally = ExchangeTally(now: now, time: now, token: token)
+    var tally = ExchangeTally(now: now, time: now, token: token, number: rows.position.number + 1)
     var reply = ExchangeReply()
     for path in exchange.deletedObjects where rows.names[path]?.uses == 0 { rows.names[path] = nil }
     reply.results = apply(exchange.commands, &tally)
@@ -36,6 +36,7 @@ extension ModelTransaction {
     (reply.filesToDelete, reply.unwanted) = (tally.filesToDelete, tally.unwanted)
     reply.uploadsToDelete = tally.uploadsToDelete
     reply.priorities = tally.priorities
+    noteMessages(&tally)
     rows.record(tally.changed)
     reply.position = tally.changed.isEmpty ? nil : rows.position
     return reply
@@ -119,7 +120,7 @@ extension ModelTransaction {
 
   private func leased(_ key: Int64, _ attachment: ModelRows.Attachment) -> LeasedAttachment {
     var leased = LeasedAttachment(
-      key: key, origin: attachment.origin, participants: JSONWriter.array(of: attachment.participants),
+      key: key, origin: attachment.origin, participants: JSONWriter.array(of: rows.readers(of: attachment)),
       source: rows.source(attachment))
     (leased.place, leased.root) = place(of: key)
     let own = rows.attachments.values.filter { $0.parent == key }
@@ -156,7 +157,7 @@ extension ModelTransaction {
       if isLost { rows.jobs[key]?.losses += 1 }
     }
     // Nobody has them in hand any more.
-    var tally = ExchangeTally(now: now, time: now, token: Token(holder: holder, number: 0))
+    var tally = ExchangeTally(now: now, time: now, token: Token(holder: holder, number: 0), number: 0)
     for key in keys where key.kind == .transfer { leave(transfer: key.subject, &tally) }
     return keys.count
   }

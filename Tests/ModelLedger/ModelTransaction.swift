@@ -12,6 +12,11 @@ struct ModelTransaction: LedgerRows {
     get { true }
     set {}
   }
+  /// Always true, likewise.
+  var hasConversations: Bool {
+    get { true }
+    set {}
+  }
   /// Conversations with a deleted or a new link.
   var shrunk: Set<String> = []
 

@@ -71,7 +71,7 @@ enum ControlMessage {
       case .token(let command):
         writer.write(Kind.token.rawValue)
         write(command, &writer)
-      case .record: break  // Only the server puts checks on record.
+      case .record, .conversation: break  // The server alone asks for these, and is in the coordinator.
       case .upload(let command):
         // Others than the server end uploads, and do nothing else with them.
         writer.write(Kind.endUpload.rawValue)
@@ -230,6 +230,9 @@ enum ControlMessage {
       case .done(let hasChanged):
         writer.write(Result.done.rawValue)
         writer.write(hasChanged)
+      case .conversation:  // of no command that comes this way
+        writer.write(Result.done.rawValue)
+        writer.write(false)
       case .refused(let reason):
         writer.write(Result.refused.rawValue)
         writer.write(reason)

@@ -76,7 +76,7 @@ final class TransferWorker {
     case .takeIn(let items): items.contains { $0.url != nil && $0.priority >= urgent }
     case .attachment(let command):
       if case .prioritize(let priority) = command.action { priority >= urgent } else { false }
-    case .lane, .delivery, .refresh, .token, .upload, .record: false
+    case .lane, .delivery, .refresh, .token, .upload, .record, .conversation: false
     }
   }
 

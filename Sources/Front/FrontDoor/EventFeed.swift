@@ -94,6 +94,7 @@ final class EventFeed {
         guard let tombstone = try ledger.tombstones(idPrefix: change.id).first else { continue }
         events.append(Self.event("deletion") { tombstone.write(to: &$0) })
       case .delivery: continue  // all of them below
+      case .conversation: events += try self.events(in: change.id, at: page.next.number)
       case .lane:
         if lanes == nil { lanes = try ledger.status().lanes }
         let name = LaneName(change.id)

@@ -9,10 +9,12 @@ public struct Change: Sendable, Equatable {
     case delivery
     /// A lane was paused or resumed.
     case lane
+    /// Something in a conversation has changed.
+    case conversation
   }
 
   public var kind: Kind
-  /// The id of the attachment or the delivery; the lane's name.
+  /// The id of the attachment, the delivery or the conversation; the lane's name.
   public var id: String
 
   public init(_ kind: Kind, _ id: String) {

@@ -12,6 +12,7 @@ public enum Command: Sendable {
   case token(TokenCommand)
   case upload(UploadCommand)
   case record(RecordedCheck)
+  case conversation(ConversationCommand)
 }
 
 /// A content that was judged and is not kept, to be put on record as an attachment that has ended. The result is that of an intake.
@@ -126,4 +127,5 @@ public enum CommandResult: Sendable, Equatable {
   case done(hasChanged: Bool)
   /// It was not done, for this reason: a sentence without its full stop.
   case refused(String)
+  case conversation(ConversationResult)
 }

@@ -100,7 +100,9 @@ extension IntakeProblem {
   fileprivate static let anotherMessage =
     "give it another messageId, or delete the attachments of that one first"
 
-  // The kinds that say that a message is on record otherwise.
+  // The kinds that say that a message is on record otherwise, or that its conversation is another's.
+  public static let noMember = "the sender is no member of the conversation"
+  public static let goneMessage = "the message was deleted"
   public static let otherSender = "the message is from another sender; \(anotherMessage)"
   public static let otherParticipants =
     "the message has other participants; name none, or give it another messageId"

@@ -87,11 +87,41 @@ public protocol LedgerQueries: AnyObject {
   func token(hash: [UInt8]) throws(LedgerError) -> AccessToken?
   /// All tokens, in the order in which they were made.
   func tokens() throws(LedgerError) -> [AccessToken]
-  /// Who takes part in the message of an attachment, in its order; the sender need not be one.
+  /// Who may read an attachment: the members of its conversation that see its message, where there is such a conversation; else who takes
+  /// part in its message, in its order. The sender need not be one.
   func participants(of key: Int64) throws(LedgerError) -> [String]
 
   /// A message, by its ids; `nil`: there is none.
   func message(_ id: String, of conversation: String) throws(LedgerError) -> MessageRecord?
+
+  /// A conversation, as one of its members sees it; `nil`: there is none, or this user has never been a member.
+  ///
+  /// - Parameter user: `nil`: as nobody in particular.
+  func conversation(_ id: String, for user: String?) throws(LedgerError) -> ConversationView?
+  /// The conversations of a user, or all, in the order in which they were begun.
+  func conversations(of user: String?, after: PageMark?, limit: Int) throws(LedgerError)
+    -> Page<ConversationView>
+  /// Messages of a conversation that a member sees, the newest first.
+  ///
+  /// - Parameters:
+  ///   - member: `nil`: all messages.
+  ///   - before: those with lower numbers; `nil`: from the newest.
+  func messages(in conversation: Conversation, seenBy member: Member?, before: Int64?, limit: Int)
+    throws(LedgerError) -> [Message]
+  /// A message, by its number; `nil`: there is none.
+  func message(_ number: Int64, in conversation: Conversation) throws(LedgerError) -> Message?
+  /// The attachments of messages, by the id of the message, in order of intake, without their steps.
+  func attachments(ofMessages ids: [String], in conversation: String) throws(LedgerError)
+    -> [String: [AttachmentRecord]]
+  /// What has changed after one exchange and up to another in what a user sees, by conversation; see ``Position/number``. The messages are
+  /// those of as many exchanges as have about `limit` together.
+  ///
+  /// - Parameter user: `nil`: in all conversations.
+  /// - Returns: the changes, and up to which exchange they go.
+  func changes(of user: String?, after: Int64, upTo: Int64, limit: Int) throws(LedgerError)
+    -> (changes: [ConversationChange], upTo: Int64)
+  /// What has changed in one conversation in one exchange; `nil`: there is no such conversation.
+  func changes(in conversation: String, at number: Int64) throws(LedgerError) -> ConversationChange?
 
   /// The upload with this id; `nil`: there is none, or it is over.
   func upload(_ id: String) throws(LedgerError) -> UploadRecord?

@@ -9,6 +9,8 @@ package struct ExchangeTally {
   package let time: Int64
   /// The token of the leases that this exchange grants.
   package let token: Token
+  /// The number of the change that the exchange makes, if it makes one: see ``Position/number``.
+  package let number: Int64
   package var changed = ChangedSubjects()
   /// Lanes with a changed state, each once.
   package private(set) var lanes: [LaneName] = []
@@ -26,8 +28,8 @@ package struct ExchangeTally {
   /// Ended attachments by status; each status is one change of the counts.
   private(set) var ended: [(status: Status, attachments: Int64, bytes: Int64)] = []
 
-  package init(now: Int64, time: Int64, token: Token) {
-    (self.now, self.time, self.token) = (now, time, token)
+  package init(now: Int64, time: Int64, token: Token, number: Int64) {
+    (self.now, self.time, self.token, self.number) = (now, time, token, number)
   }
 
   package mutating func touch(_ lane: LaneName) {
@@ -60,15 +62,21 @@ package struct ChangedSubjects {
   package private(set) var deliveries: [Int64] = []
   /// Each once: only a lane can change more than once in an exchange.
   package private(set) var lanes: [LaneName] = []
+  /// The keys of conversations, each once.
+  package private(set) var conversations: [Int64] = []
 
   package init() {}
 
   package var isEmpty: Bool {
     attachments.isEmpty && deletions.isEmpty && deliveries.isEmpty && lanes.isEmpty
+      && conversations.isEmpty
   }
 
   package mutating func add(attachment key: Int64) { attachments.append(key) }
   package mutating func add(deletion key: Int64) { deletions.append(key) }
   package mutating func add(delivery key: Int64) { deliveries.append(key) }
+  package mutating func add(conversation key: Int64) {
+    if !conversations.contains(key) { conversations.append(key) }
+  }
   package mutating func add(lane: LaneName) { if !lanes.contains(lane) { lanes.append(lane) } }
 }

@@ -35,11 +35,19 @@ extension LedgerRows {
       report.outcomes.append(.deleted(id: id))
       return
     }
+    var item = item
+    if hasConversations, let conversation = try conversation(item.conversationId) {
+      if let problem = try problem(of: item, in: conversation) { return report.refuse(problem) }
+      // Its members say who reads it.
+      item.checksParticipants = false
+    }
     // Then the message, if it has an id: a file must not join another sender's message.
-    if let messageId = item.messageId, let message = try addMessage(item, id: messageId, at: tally.now),
-      let problem = item.problem(joining: message)
-    {
-      return report.refuse(problem)
+    if let messageId = item.messageId {
+      if let message = try addMessage(item, id: messageId, at: tally.now) {
+        if let problem = item.problem(joining: message) { return report.refuse(problem) }
+      } else {
+        try number(messageWithId: messageId, of: item, &tally)
+      }
     }
     if let (key, id, status) = try known(identity) {
       report.known += 1
@@ -54,7 +62,10 @@ extension LedgerRows {
       return try takeInAgain(item, key, &tally)
     }
     let messageId = item.messageId ?? nextId()
-    if item.messageId == nil { _ = try addMessage(item, id: messageId, at: tally.now) }
+    if item.messageId == nil {
+      _ = try addMessage(item, id: messageId, at: tally.now)
+      try number(messageWithId: messageId, of: item, &tally)
+    }
     let id = nextId()
     let key = try addAttachment(
       item, id: id, identity: identity, messageId: messageId, parent: nil, at: tally.now)

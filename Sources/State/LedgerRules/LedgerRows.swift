@@ -12,6 +12,8 @@ package protocol LedgerRows {
   var hash: SHA256 { get }
   /// Whether an attachment was ever taken out of another attachment. If not, no rule looks for trees.
   var hasExpansions: Bool { get set }
+  /// Whether there has ever been a conversation. If not, no rule looks for one.
+  var hasConversations: Bool { get set }
   mutating func nextId() -> String
   /// See ``Lease/turn``.
   mutating func turn(of sender: String) throws(Failure) -> Int64
@@ -54,7 +56,7 @@ package protocol LedgerRows {
   mutating func setSource(_ key: Int64, _ path: [UInt8], modified: Int64?) throws(Failure)
   /// Names an attachment that still has the name ``IntakeItem/unnamed``.
   mutating func nameUnnamed(_ key: Int64, _ name: String) throws(Failure)
-  /// Removes the row, and the message if no other attachment belongs to it.
+  /// Removes the row, and the message if it has no number and no other attachment belongs to it.
   mutating func removeAttachment(_ key: Int64, _ row: AttachmentRow) throws(Failure)
   /// The attachment with this identity.
   func known(_ identity: [UInt8]) throws(Failure) -> (key: Int64, id: String, status: Status)?
@@ -136,6 +138,33 @@ package protocol LedgerRows {
   func hasUnfinishedContents(_ key: Int64) throws(Failure) -> Bool
   /// The ids of the contents at all levels below an attachment, in no order.
   func contents(of key: Int64) throws(Failure) -> [String]
+
+  // MARK: Conversations
+
+  func conversation(_ id: String) throws(Failure) -> Conversation?
+  /// The direct conversation of two people, by the text that names the pair.
+  func direct(of pair: String) throws(Failure) -> Conversation?
+  /// - Returns: its key.
+  mutating func addConversation(_ conversation: Conversation, pair: String?) throws(Failure) -> Int64
+  /// Writes the columns that change.
+  mutating func setConversation(_ conversation: Conversation) throws(Failure)
+  func member(_ user: String, of conversation: Int64) throws(Failure) -> Member?
+  /// All members, and former members, in the order of the bytes of their names.
+  func members(of conversation: Int64) throws(Failure) -> [Member]
+  /// Adds a member, or changes it.
+  mutating func setMember(_ member: Member, of conversation: Int64) throws(Failure)
+  /// `nil`: there is none with this number.
+  func message(_ number: Int64, in conversationId: String) throws(Failure) -> Message?
+  /// `nil`: there is none with this id that has a number.
+  func message(withId id: String, in conversationId: String) throws(Failure) -> Message?
+  func message(ofClient id: String, from sender: String) throws(Failure) -> Message?
+  mutating func writeMessage(_ message: Message) throws(Failure)
+  /// Writes the columns that change, of the message with this id.
+  mutating func setMessage(_ message: Message) throws(Failure)
+  /// Keeps a text that a message had before.
+  mutating func addVersion(of message: Message, _ text: String) throws(Failure)
+  mutating func removeVersions(of message: Message) throws(Failure)
+  func attachmentIds(ofMessage id: String, in conversationId: String) throws(Failure) -> [String]
 
   // MARK: Lanes and tokens
 

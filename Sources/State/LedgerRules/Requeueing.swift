@@ -109,6 +109,7 @@ extension LedgerRows {
     try giveUpDerived(of: key, &tally)
     try leaveTree(key, row, &tally)
     try removeAttachment(key, row)
+    try noteMessage(row.messageId, in: row.conversationId, &tally)
     if let path = row.url { try giveUpName(path) }
     if let path = row.kept { try giveUpName(path) }
     try count(row.status, -1, bytes: -row.countedBytes)

@@ -181,11 +181,12 @@ extension SQL {
     WHERE t.key > ?1 ORDER BY t.key LIMIT ?2
     """)
 
-  static let sharersWithUsers: StaticString = """
-    SELECT a.id, m.sender_id, m.participants FROM links l JOIN attachments a ON a.key = l.attachment_key
+  static let sharersWithUsers = SQLText(
+    """
+    SELECT a.id, m.sender_id, \(SQL.readers) FROM links l JOIN attachments a ON a.key = l.attachment_key
       JOIN messages m USING (conversation_id, message_id)
     WHERE l.transfer_key = ?1 AND a.status = 'queued' ORDER BY a.key LIMIT ?2
-    """
+    """)
 
   /// Whether something urgent is under way.
   static let hasUrgent = SQLText(

@@ -78,6 +78,13 @@ enum SQL {
 
   // MARK: Claiming
 
+  /// Who may read message `m`, as a JSON array.
+  static let readers = """
+    CASE WHEN m.number IS NULL THEN m.participants ELSE
+      (SELECT json_group_array(x.user) FROM conversations c JOIN members x ON x.conversation = c.key
+        WHERE c.id = m.conversation_id AND x.first_number <= m.number AND coalesce(x.left_number >= m.number, 1)) END
+    """
+
   /// A thousand at a time: a lane in which a million become due at once holds up no other.
   static let wakeScheduled: StaticString = """
     UPDATE jobs SET state = 'due' WHERE (kind, subject) IN (
@@ -93,7 +100,7 @@ enum SQL {
   /// What of a sender's is due in a lane, the oldest first. The first columns say what it is for: NULL where that is not there.
   static let dueAttachments = SQLText(
     """
-    SELECT \(AttachmentOrigin.columnList), m.participants, a.source_host, a.source, a.source_size, a.source_modified,
+    SELECT \(AttachmentOrigin.columnList), \(readers), a.source_host, a.source, a.source_size, a.source_modified,
       a.source_folder_device, a.source_kind, a.kept, \(jobColumns)
     FROM jobs j LEFT JOIN attachments a ON a.key = j.subject LEFT JOIN messages m USING (conversation_id, message_id)
     \(due(.attachment))
@@ -259,7 +266,7 @@ enum SQL {
   static let removeAttachment: StaticString = "DELETE FROM attachments WHERE key = ?1"
 
   static let removeEmptyMessage: StaticString = """
-    DELETE FROM messages WHERE conversation_id = ?1 AND message_id = ?2
+    DELETE FROM messages WHERE conversation_id = ?1 AND message_id = ?2 AND number IS NULL
       AND NOT EXISTS (SELECT 1 FROM attachments WHERE conversation_id = ?1 AND message_id = ?2)
     """
 

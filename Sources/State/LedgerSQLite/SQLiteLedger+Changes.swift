@@ -26,7 +26,7 @@ extension SQLiteLedger {
     if changed.isEmpty { return nil }
     let kinds: [(kind: Change.Kind, keys: [Int64])] = [
       (.attachment, changed.attachments), (.deletion, changed.deletions), (.delivery, changed.deliveries),
-      (.lane, try changed.lanes.map(laneKey)),
+      (.lane, try changed.lanes.map(laneKey)), (.conversation, changed.conversations),
     ]
     var writer = JSONWriter()
     writer.object { writer in
@@ -81,6 +81,7 @@ extension SQLiteLedger {
         WHEN 'attachment' THEN (SELECT id FROM attachments WHERE key = s.value)
         WHEN 'deletion' THEN (SELECT id FROM tombstones WHERE key = s.value)
         WHEN 'delivery' THEN (SELECT id FROM deliveries WHERE key = s.value)
+        WHEN 'conversation' THEN (SELECT id FROM conversations WHERE key = s.value)
         ELSE (SELECT CASE name WHEN '' THEN kind ELSE kind || ':' || name END FROM lanes WHERE key = s.value) END
       FROM changes c, json_each(c.subjects) k, json_each(k.value) s WHERE c.number = ?1
       """

@@ -64,7 +64,8 @@ extension SQLiteLedger {
 
   /// A new tally for a transaction.
   func tally(_ number: Int64 = 0) -> ExchangeTally {
-    ExchangeTally(now: clock.now(), time: clock.steady(), token: Token(holder: holder, number: number))
+    ExchangeTally(now: clock.now(), time: clock.steady(), token: Token(holder: holder, number: number),
+      number: lastChange &+ 1)
   }
 
   private func perform(_ exchange: Exchange) throws -> ExchangeReply {
@@ -122,6 +123,7 @@ extension SQLiteLedger {
     reply.contents = try exchange.contents.map(known)
     (reply.filesToDelete, reply.unwanted) = (tally.filesToDelete, tally.unwanted)
     (reply.priorities, reply.uploadsToDelete) = (tally.priorities, tally.uploadsToDelete)
+    try rows.noteMessages(&tally)
     reply.position = try advance(tally.changed, at: tally.time, tally.now)
     undecided = (exchange.number, reply)
     return reply

@@ -53,13 +53,12 @@ extension SQLiteLedger {
     }
   }
 
+  private static let readers = SQLText(
+    "SELECT \(SQL.readers) FROM attachments a JOIN messages m USING (conversation_id, message_id) WHERE a.key = ?1")
+
   public func participants(of key: Int64) throws(LedgerError) -> [String] {
     try reading {
-      try statement(
-        """
-        SELECT m.participants FROM attachments a JOIN messages m USING (conversation_id, message_id) WHERE a.key = ?1
-        """
-      ).first(.integer(key)) { JSONStrings.read($0.text(0)) ?? [] } ?? []
+      try statement(Self.readers).first(.integer(key)) { JSONStrings.read($0.text(0)) ?? [] } ?? []
     }
   }
 }

@@ -36,6 +36,7 @@ package final class SQLiteLedger: LedgerWriter {
   var hasTombstones = false
   /// Attachments were taken out of others.
   package var hasExpansions = false
+  package var hasConversations = false
   /// The file may hold bytes of deleted rows; and when they are erased at the earliest, in nanoseconds of the monotonic clock.
   var hasResidue = false
   var nextErasure: UInt64 = 0
@@ -199,6 +200,8 @@ package final class SQLiteLedger: LedgerWriter {
       try statement("SELECT EXISTS (SELECT 1 FROM tombstones)").first { $0.integer(0) == 1 } ?? false
     hasExpansions =
       try statement("SELECT EXISTS (SELECT 1 FROM expansions)").first { $0.integer(0) == 1 } ?? false
+    hasConversations =
+      try statement("SELECT EXISTS (SELECT 1 FROM conversations)").first { $0.integer(0) == 1 } ?? false
   }
 
   /// Lifts what the program paused, as a visible change.

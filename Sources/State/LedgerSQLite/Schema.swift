@@ -7,7 +7,7 @@ import Pipeline
 enum Schema {
   /// The schema version that this program writes, kept in `user_version`. Ledgers of other
   /// versions are refused.
-  static let version: Int64 = 16
+  static let version: Int64 = 17
 
   /// Has SQLite look for what each row refers to, in debug builds and so in the tests. In a release that would be a twentieth of
   /// the coordinator's work; what is referred to is written by the same transaction or read in it, and `verify` looks at all.
@@ -84,6 +84,9 @@ enum Schema {
       PRIMARY KEY (lane, cause)
     ) STRICT, WITHOUT ROWID;
 
+    -- What people wrote, and what attachments came with. A message has a `number` where there is a conversation with its
+    -- conversation's id, and its members read it; else its participants read its attachments. `client_id` is its client's name for it.
+    -- `changed` is the number of the exchange that last changed something of it, as in the two tables below.
     CREATE TABLE messages (
       conversation_id TEXT NOT NULL CHECK (conversation_id <> ''),
       message_id TEXT NOT NULL CHECK (message_id <> ''),
@@ -91,8 +94,65 @@ enum Schema {
       participants TEXT NOT NULL CHECK (json_type(participants) = 'array'),
       text TEXT,
       created_at INTEGER NOT NULL,
-      PRIMARY KEY (conversation_id, message_id)
+      number INTEGER CHECK (number > 0),
+      changed INTEGER,
+      client_id TEXT,
+      reply_to INTEGER,
+      urgent INTEGER CHECK (urgent = 1),
+      edited_at INTEGER,
+      deleted_at INTEGER,
+      PRIMARY KEY (conversation_id, message_id),
+      CHECK ((number IS NULL) = (changed IS NULL)),
+      CHECK (deleted_at IS NULL OR text IS NULL)
     ) STRICT, WITHOUT ROWID;
+    CREATE UNIQUE INDEX messages_by_number ON messages (conversation_id, number) WHERE number IS NOT NULL;
+    CREATE UNIQUE INDEX messages_by_client ON messages (sender_id, client_id) WHERE client_id IS NOT NULL;
+    CREATE INDEX messages_by_change ON messages (conversation_id, changed) WHERE changed IS NOT NULL;
+
+    -- The texts that messages had before they were edited.
+    CREATE TABLE versions (
+      conversation_id TEXT NOT NULL,
+      message_id TEXT NOT NULL,
+      version INTEGER NOT NULL,
+      text TEXT NOT NULL,
+      recorded_at INTEGER NOT NULL,     -- when another took its place
+      PRIMARY KEY (conversation_id, message_id, version),
+      FOREIGN KEY (conversation_id, message_id) REFERENCES messages
+    ) STRICT, WITHOUT ROWID;
+
+    -- Conversations of people. `pair` names the two of a direct one.
+    CREATE TABLE conversations (
+      key INTEGER PRIMARY KEY,
+      id TEXT NOT NULL UNIQUE CHECK (id <> ''),
+      kind TEXT NOT NULL CHECK (kind = 'direct' OR kind = 'group'),
+      name TEXT,
+      history TEXT NOT NULL CHECK (history = 'all' OR history = 'joined'),
+      pair TEXT UNIQUE,
+      last_number INTEGER NOT NULL CHECK (last_number >= 0),
+      created_at INTEGER NOT NULL,
+      described INTEGER NOT NULL,       -- as `changed`, of its name alone
+      changed INTEGER NOT NULL,
+      CHECK ((kind = 'direct') = (pair IS NOT NULL))
+    ) STRICT;
+
+    -- Who takes part, or has done so. One sees the messages from `first_number` to `left_number`; what was written up to
+    -- `joined_number` is not counted as unread.
+    CREATE TABLE members (
+      conversation INTEGER NOT NULL REFERENCES conversations,
+      user TEXT NOT NULL CHECK (user <> ''),
+      role TEXT NOT NULL CHECK (role = 'admin' OR role = 'member'),
+      first_number INTEGER NOT NULL,
+      joined_number INTEGER NOT NULL,
+      left_number INTEGER,
+      delivered_number INTEGER NOT NULL,
+      read_number INTEGER NOT NULL,
+      muted_until INTEGER,
+      urgent_breaks_mute INTEGER NOT NULL CHECK (urgent_breaks_mute IN (0, 1)),
+      changed INTEGER NOT NULL,
+      PRIMARY KEY (conversation, user),
+      CHECK (read_number <= delivered_number)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX members_by_user ON members (user);
 
     -- The stages, with their bases, that contents passed first. Their results are reused for equal content.
     CREATE TABLE fingerprints (

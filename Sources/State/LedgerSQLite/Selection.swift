@@ -296,7 +296,7 @@ struct Selection {
       conditions.append(
         """
         EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = a.conversation_id AND m.message_id = a.message_id
-          AND (m.sender_id = \(name) OR EXISTS (SELECT 1 FROM json_each(m.participants) p WHERE p.value = \(name))))
+          AND (m.sender_id = \(name) OR EXISTS (SELECT 1 FROM json_each(\(SQL.readers)) p WHERE p.value = \(name))))
         """)
     }
     return conditions.isEmpty ? "1" : conditions.joined(separator: " AND ")

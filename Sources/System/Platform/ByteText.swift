@@ -2,13 +2,17 @@
 ///
 /// To Swift, two texts are equal where they mean the same characters (Unicode's canonical equivalence), `é` of one scalar and of two.
 /// The ledger, and all that hands out names, tells such texts apart: a name that opens something must not open what is another's.
-public struct ByteText: Hashable, Sendable {
+public struct ByteText: Hashable, Comparable, Sendable {
   public let text: String
 
   public init(_ text: String) { self.text = text }
 
   public static func == (one: ByteText, other: ByteText) -> Bool {
     one.withBytes { bytes in other.withBytes { bytes.elementsEqual($0) } }
+  }
+
+  public static func < (one: ByteText, other: ByteText) -> Bool {
+    one.text.utf8.lexicographicallyPrecedes(other.text.utf8)
   }
 
   public func hash(into hasher: inout Hasher) {

@@ -1,0 +1,94 @@
+import Platform
+
+// Conversations as JSON: what is answered over HTTP, and told in the stream of events.
+
+extension ConversationView {
+  /// Writes its members.
+  ///
+  /// - Parameter user: who asks: only it is told how it has set it, and what it has not read. `nil`: the product itself, or all members
+  ///   together.
+  public func write(to writer: inout JSONWriter, for user: String?) {
+    let own = user.flatMap { user in members.first { $0.user.utf8.elementsEqual(user.utf8) } }
+    writer.member("id", conversation.id)
+    writer.member("kind", conversation.kind.rawValue)
+    writer.member("name", conversation.name)
+    writer.member("history", conversation.history.rawValue)
+    writer.member("createdAt", Clock.timestamp(conversation.createdAt))
+    // Who has left is told of nothing that came later, and so of nobody who did.
+    let hasLeft = own?.isPresent == false
+    writer.member("lastNumber", min(conversation.lastNumber, own?.leftNumber ?? .max))
+    writer.key("members")
+    writer.array { writer in
+      for member in members where !hasLeft || member == own { writer.object { member.write(to: &$0) } }
+    }
+    guard let own else { return }
+    writer.member("unread", unread)
+    writer.member("mutedUntil", own.mutedUntil.map(Clock.timestamp))
+    writer.member("urgentBreaksMute", own.urgentBreaksMute)
+    writer.member("firstNumber", own.firstNumber)
+  }
+}
+
+extension Member {
+  /// Writes its members, but for what is its own alone.
+  public func write(to writer: inout JSONWriter) {
+    writer.member("user", user)
+    writer.member("role", role.rawValue)
+    writer.member("joinedNumber", joinedNumber)
+    writer.member("leftNumber", leftNumber)
+    writer.member("deliveredNumber", deliveredNumber)
+    writer.member("readNumber", readNumber)
+  }
+}
+
+extension Message {
+  /// Writes its members.
+  ///
+  /// - Parameters:
+  ///   - members: of its conversation.
+  ///   - isForUser: for one of them, and not for those who operate the server.
+  public func write(
+    to writer: inout JSONWriter, members: [Member], attachments: [AttachmentRecord], isForUser: Bool
+  ) {
+    writer.member("conversationId", conversationId)
+    writer.member("number", number)
+    writer.member("id", id)
+    writer.member("clientId", clientId)
+    writer.member("senderId", senderId)
+    writer.member("text", text)
+    writer.member("replyTo", replyTo)
+    writer.member("urgent", isUrgent)
+    writer.member("createdAt", Clock.timestamp(createdAt))
+    writer.member("editedAt", editedAt.map(Clock.timestamp))
+    writer.member("deletedAt", deletedAt.map(Clock.timestamp))
+    writer.key("attachments")
+    writer.array { writer in
+      for one in attachments { writer.object { one.write(to: &$0, isForUser: isForUser) } }
+    }
+    let receipts = Receipts(of: self, members)
+    writer.key("receipts")
+    writer.object { receipts.write(to: &$0) }
+  }
+}
+
+/// How many of those whom a message is for have been told of it, and have read it.
+public struct Receipts: Sendable, Equatable {
+  public var delivered: [String] = []
+  public var read: [String] = []
+  /// All of them.
+  public var members: [String] = []
+
+  public init(of message: Message, _ members: [Member]) {
+    for member in members where member.isAddressed(by: message) {
+      self.members.append(member.user)
+      if member.deliveredNumber >= message.number { delivered.append(member.user) }
+      if member.readNumber >= message.number { read.append(member.user) }
+    }
+  }
+
+  fileprivate func write(to writer: inout JSONWriter) {
+    writer.member("of", Int64(members.count))
+    writer.member("delivered", Int64(delivered.count))
+    writer.member("read", Int64(read.count))
+  }
+}

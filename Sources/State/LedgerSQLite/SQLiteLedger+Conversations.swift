@@ -1,0 +1,182 @@
+import LedgerPort
+import LedgerRules
+import SQLite
+
+// Conversations, their members and messages, as the rules read and write them.
+extension SQLiteLedger {
+  // MARK: Conversations and members
+
+  package func conversation(_ id: String) throws -> Conversation? {
+    try statement(ConversationText.conversationById).first(.text(id)) { Conversation($0) }
+  }
+
+  package func direct(of pair: String) throws -> Conversation? {
+    try statement(ConversationText.conversationByPair).first(.text(pair)) { Conversation($0) }
+  }
+
+  package func addConversation(_ conversation: Conversation, pair: String?) throws -> Int64 {
+    try statement(
+      """
+      INSERT INTO conversations (id, kind, name, history, pair, last_number, created_at, described, changed)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+      """
+    ).run(
+      .text(conversation.id), .text(conversation.kind.rawValue), .optional(conversation.name),
+      .text(conversation.history.rawValue), .optional(pair), .integer(conversation.lastNumber),
+      .integer(conversation.createdAt), .integer(conversation.described), .integer(conversation.changed))
+    return connection.lastInsertedRow
+  }
+
+  package func setConversation(_ conversation: Conversation) throws {
+    try statement(
+      "UPDATE conversations SET name = ?2, last_number = ?3, described = ?4, changed = ?5 WHERE key = ?1"
+    ).run(
+      .integer(conversation.key), .optional(conversation.name), .integer(conversation.lastNumber),
+      .integer(conversation.described), .integer(conversation.changed))
+  }
+
+  package func member(_ user: String, of conversation: Int64) throws -> Member? {
+    try statement(ConversationText.member).first(.integer(conversation), .text(user)) { Member($0) }
+  }
+
+  package func members(of conversation: Int64) throws -> [Member] {
+    var members: [Member] = []
+    try statement(ConversationText.members).rows(.integer(conversation)) { members.append(Member($0)) }
+    return members
+  }
+
+  package func setMember(_ member: Member, of conversation: Int64) throws {
+    try statement(ConversationText.setMember).run(
+      .integer(conversation), .text(member.user), .text(member.role.rawValue), .integer(member.firstNumber),
+      .integer(member.joinedNumber), .optional(member.leftNumber), .integer(member.deliveredNumber),
+      .integer(member.readNumber), .optional(member.mutedUntil), .integer(member.urgentBreaksMute ? 1 : 0),
+      .integer(member.changed))
+  }
+
+  // MARK: Messages
+
+  package func message(_ number: Int64, in conversationId: String) throws -> Message? {
+    try statement(ConversationText.messageByNumber).first(.text(conversationId), .integer(number)) { Message($0) }
+  }
+
+  package func message(withId id: String, in conversationId: String) throws -> Message? {
+    try statement(ConversationText.messageById).first(.text(conversationId), .text(id)) { Message($0) }
+  }
+
+  package func message(ofClient id: String, from sender: String) throws -> Message? {
+    try statement(ConversationText.messageByClient).first(.text(sender), .text(id)) { Message($0) }
+  }
+
+  package func writeMessage(_ message: Message) throws {
+    try statement(ConversationText.writeMessage).run(
+      .text(message.conversationId), .text(message.id), .text(message.senderId), .optional(message.text),
+      .integer(message.createdAt), .integer(message.number), .integer(message.changed),
+      .optional(message.clientId), .optional(message.replyTo), message.isUrgent ? .integer(1) : .null)
+  }
+
+  package func setMessage(_ message: Message) throws {
+    try statement(
+      """
+      UPDATE messages SET text = ?3, number = ?4, changed = ?5, edited_at = ?6, deleted_at = ?7
+      WHERE conversation_id = ?1 AND message_id = ?2
+      """
+    ).run(
+      .text(message.conversationId), .text(message.id), .optional(message.text), .integer(message.number),
+      .integer(message.changed), .optional(message.editedAt), .optional(message.deletedAt))
+  }
+
+  package func addVersion(of message: Message, _ text: String) throws {
+    try statement(
+      """
+      INSERT INTO versions SELECT ?1, ?2, coalesce(max(version), 0) + 1, ?3, ?4 FROM versions
+      WHERE conversation_id = ?1 AND message_id = ?2
+      """
+    ).run(.text(message.conversationId), .text(message.id), .text(text), .integer(clock.now()))
+  }
+
+  package func removeVersions(of message: Message) throws {
+    try statement("DELETE FROM versions WHERE conversation_id = ?1 AND message_id = ?2").run(
+      .text(message.conversationId), .text(message.id))
+  }
+
+  package func attachmentIds(ofMessage id: String, in conversationId: String) throws -> [String] {
+    var ids: [String] = []
+    try statement(
+      "SELECT id FROM attachments WHERE conversation_id = ?1 AND message_id = ?2 ORDER BY key"
+    ).rows(.text(conversationId), .text(id)) { ids.append($0.text(0)) }
+    return ids
+  }
+
+  enum ConversationText {
+    static let conversations = "SELECT \(Conversation.columns) FROM conversations c"
+    static let conversationById = SQLText(conversations + " WHERE c.id = ?1")
+    static let conversationByPair = SQLText(conversations + " WHERE c.pair = ?1")
+    static let selectMembers = "SELECT \(Member.columns) FROM members x WHERE x.conversation = ?1"
+    static let member = SQLText(selectMembers + " AND x.user = ?2")
+    static let members = SQLText(selectMembers + " ORDER BY x.user")
+    static let setMember = SQLText(
+      """
+      INSERT INTO members (conversation, \(Member.names.joined(separator: ", ")))
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+      ON CONFLICT DO UPDATE SET role = ?3, first_number = ?4, joined_number = ?5, left_number = ?6, delivered_number = ?7,
+        read_number = ?8, muted_until = ?9, urgent_breaks_mute = ?10, changed = ?11
+      """)
+    static let messages = "SELECT \(Message.columns) FROM messages m WHERE m.conversation_id = ?1"
+    static let messageByNumber = SQLText(messages + " AND m.number = ?2")
+    static let messageById = SQLText(messages + " AND m.message_id = ?2 AND m.number IS NOT NULL")
+    static let messageByClient = SQLText(
+      "SELECT \(Message.columns) FROM messages m WHERE m.sender_id = ?1 AND m.client_id = ?2")
+    static let writeMessage: StaticString = """
+      INSERT INTO messages (conversation_id, message_id, sender_id, participants, text, created_at, number, changed, client_id,
+        reply_to, urgent)
+      VALUES (?1, ?2, ?3, '[]', ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+      """
+  }
+}
+
+extension Conversation {
+  /// Of `conversations c`.
+  static let columns = """
+    c.key, c.id, c.kind, c.name, c.history, c.last_number, c.created_at, c.described, c.changed
+    """
+
+  init(_ row: borrowing Row) {
+    self.init(
+      key: row.integer(0), id: row.text(1), Kind(rawValue: row.text(2)) ?? .group, name: row.optionalText(3),
+      history: History(rawValue: row.text(4)) ?? .joined, lastNumber: row.integer(5),
+      createdAt: row.integer(6), described: row.integer(7), changed: row.integer(8))
+  }
+}
+
+extension Member {
+  static let names = [
+    "user", "role", "first_number", "joined_number", "left_number", "delivered_number", "read_number",
+    "muted_until", "urgent_breaks_mute", "changed",
+  ]
+  /// Of `members x`.
+  static let columns = names.map { "x.\($0)" }.joined(separator: ", ")
+
+  init(_ row: borrowing Row) {
+    self.init(
+      row.text(0), Role(rawValue: row.text(1)) ?? .member, firstNumber: row.integer(2),
+      joinedNumber: row.integer(3), leftNumber: row.optionalInteger(4), deliveredNumber: row.integer(5),
+      readNumber: row.integer(6), mutedUntil: row.optionalInteger(7), urgentBreaksMute: row.integer(8) == 1,
+      changed: row.integer(9))
+  }
+}
+
+extension Message {
+  /// Of `messages m`.
+  static let columns = """
+    m.conversation_id, m.message_id, m.number, m.sender_id, m.client_id, m.text, m.reply_to, m.urgent, m.created_at, m.edited_at,
+    m.deleted_at, m.changed
+    """
+
+  init(_ row: borrowing Row) {
+    self.init(
+      in: row.text(0), id: row.text(1), number: row.integer(2), from: row.text(3), clientId: row.optionalText(4),
+      text: row.optionalText(5), replyTo: row.optionalInteger(6), isUrgent: row.optionalInteger(7) == 1,
+      createdAt: row.integer(8), editedAt: row.optionalInteger(9), deletedAt: row.optionalInteger(10),
+      changed: row.integer(11))
+  }
+}

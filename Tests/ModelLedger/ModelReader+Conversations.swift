@@ -1,0 +1,97 @@
+import LedgerPort
+import LedgerRules
+import Platform
+
+extension ModelReader {
+  package func conversation(_ id: String, for user: String?) -> ConversationView? {
+    rows.conversations.values.first { ByteText($0.row.id) == ByteText(id) }.flatMap { view($0.row, for: user) }
+  }
+
+  package func conversations(of user: String?, after mark: PageMark?, limit: Int) -> Page<ConversationView> {
+    let first = mark.flatMap { Int64($0.text) } ?? 0
+    let views = own(user).filter { $0.key > first }.prefix(limit).compactMap { view($0, for: user) }
+    return Page(views, next: views.count < limit ? nil : views.last.map { PageMark("\($0.conversation.key)") })
+  }
+
+  /// The conversations of a user, or all, in order.
+  private func own(_ user: String?) -> [Conversation] {
+    rows.conversations.values.filter { one in user.map { one.members[ByteText($0)] != nil } ?? true }
+      .map(\.row).sorted { $0.key < $1.key }
+  }
+
+  private func view(_ conversation: Conversation, for user: String?) -> ConversationView? {
+    let members = rows.members(of: conversation.key)
+    let own = user.flatMap { user in members.first { ByteText($0.user) == ByteText(user) } }
+    if user != nil && own == nil { return nil }
+    let unread = own.map { own in
+      rows.written(in: conversation.id).count {
+        own.isAddressed(by: $0) && $0.number > own.readNumber && $0.deletedAt == nil
+      }
+    }
+    return ConversationView(
+      conversation, members: members, unread: Int64(unread ?? 0),
+      last: messages(in: conversation, seenBy: own, before: nil, limit: 1).first)
+  }
+
+  package func messages(in conversation: Conversation, seenBy member: Member?, before: Int64?, limit: Int)
+    -> [Message]
+  {
+    let seen = rows.written(in: conversation.id).filter {
+      member?.sees($0.number) != false && $0.number < before ?? .max
+    }
+    return Array(seen.reversed().prefix(limit))
+  }
+
+  package func message(_ number: Int64, in conversation: Conversation) -> Message? {
+    rows.written(in: conversation.id).first { $0.number == number }
+  }
+
+  package func attachments(ofMessages ids: [String], in conversation: String) -> [String: [AttachmentRecord]] {
+    var found: [String: [AttachmentRecord]] = [:]
+    for id in ids {
+      let keys = rows.attachments.filter {
+        $0.value.origin.conversationId == conversation && $0.value.origin.messageId == id
+          && $0.value.parent == nil
+      }.keys.sorted()
+      if keys.isEmpty { continue }
+      found[id] = keys.compactMap { key in
+        guard let attachment = rows.attachments[key] else { return nil }
+        var record = record(attachment, key)
+        record.steps = []
+        return record
+      }
+    }
+    return found
+  }
+
+  package func changes(of user: String?, after: Int64, upTo: Int64, limit: Int) -> (
+    changes: [ConversationChange], upTo: Int64
+  ) {
+    let touched = own(user).filter { $0.changed > after }
+    let numbers = touched.flatMap { rows.written(in: $0.id) }.map(\.changed)
+      .filter { $0 > after && $0 <= upTo }.sorted()
+    let last = numbers.count > limit ? max(numbers[limit] - 1, numbers[0]) : upTo
+    return (touched.compactMap { change(in: $0, for: user, after: after, upTo: last) }, last)
+  }
+
+  package func changes(in conversation: String, at number: Int64) -> ConversationChange? {
+    rows.conversations.values.first { $0.row.id == conversation }.flatMap {
+      change(in: $0.row, for: nil, after: number - 1, upTo: number)
+    }
+  }
+
+  private func change(in conversation: Conversation, for user: String?, after: Int64, upTo: Int64)
+    -> ConversationChange?
+  {
+    guard let view = view(conversation, for: user) else { return nil }
+    func isNew(_ number: Int64) -> Bool { number > after && number <= upTo }
+    let own = user.flatMap { user in view.members.first { ByteText($0.user) == ByteText(user) } }
+    let members = view.members.filter { isNew($0.changed) }
+    let messages = rows.written(in: conversation.id).filter {
+      isNew($0.changed) && own?.sees($0.number) != false
+    }
+    if let own, !own.isPresent, !isNew(own.changed), messages.isEmpty { return nil }
+    if members.isEmpty && messages.isEmpty && !isNew(conversation.described) { return nil }
+    return ConversationChange(view, members: members, messages: messages)
+  }
+}
