@@ -141,8 +141,8 @@ var core: [Target] {
     .target(
       name: "FrontDoor",
       dependencies: [
-        "CPlatform", "FrontWire", "HomeFolder", "Identity", "LedgerPort", "LedgerSQLite", "Manifest",
-        "Objects", "Pipeline", "Platform", "Reporting", "Scheduler", "Sealing", "Wire", "Workers",
+        "CPlatform", "FrontWire", "HomeFolder", "Identity", "JSONText", "LedgerPort", "LedgerSQLite",
+        "Manifest", "Objects", "Pipeline", "Platform", "Reporting", "Scheduler", "Sealing", "Wire", "Workers",
       ]),
     .target(name: "Identity", dependencies: ["CCrypto", "JSONText", "Platform"]),
     .target(name: "CPlatform"),

@@ -10,7 +10,8 @@ import Wire
 
 @testable import FrontDoor
 
-/// A home with an attachment of ann's in which ben takes part, and a token for each party.
+/// A home with an attachment of ann's in which ben takes part, and a token for each party; and with a group `room` of theirs, whose admin
+/// ann is, with a message of hers.
 final class Place {
   private let folder: String
   private let ledger: any LedgerWriter
@@ -21,7 +22,14 @@ final class Place {
   /// One of each.
   private(set) var uploads: [Party: String] = [:]
 
-  init(_ rules: ServeRules = ServeRules(), participants: [String] = ["ann", "ben"]) throws {
+  /// All that there may be.
+  static var rules: ServeRules {
+    var rules = ServeRules()
+    rules.messages = true
+    return rules
+  }
+
+  init(_ rules: ServeRules = Place.rules, participants: [String] = ["ann", "ben"]) throws {
     folder = NSTemporaryDirectory() + "sluice-door-\(UUID())"
     let home = Home(folder)
     try home.create()
@@ -39,6 +47,10 @@ final class Place {
     }
     self.id = id
     api = try API(home, version: "1", rules: rules)
+    for action in [
+      ConversationCommand.Action.begin(.group, name: "Room", .all, members: ["ben"]),
+      .write(id: "m1", clientId: "c1", text: "hello"),
+    ] { _ = try say("ann", action) }
     for party in Party.allCases where party != .nobody {
       let role: AccessToken.Role = party == .service ? .service : party == .admin ? .admin : .user
       try add(token(party), name: Self.name(party), role: role)
@@ -111,12 +123,24 @@ final class Place {
     try #require(try ledger.exchange(exchange).settled == [.counted])
   }
 
-  func apply(_ command: Command) throws {
+  func apply(_ command: Command) throws { try #require(try results([command]) == [.done(hasChanged: true)]) }
+
+  private func results(_ commands: [Command]) throws -> [CommandResult] {
     number += 1
     var exchange = Exchange(number: number)
-    exchange.commands = [command]
-    let results = try ledger.exchange(exchange).results
-    try #require(results == [.done(hasChanged: true)])
+    exchange.commands = commands
+    return try ledger.exchange(exchange).results
+  }
+
+  @discardableResult
+  func say(_ user: String, _ action: ConversationCommand.Action, in id: String = "room") throws
+    -> ConversationResult
+  {
+    let command = ConversationCommand(id, .user(user), action)
+    guard case .conversation(let result)? = try results([.conversation(command)]).first else {
+      throw FrameError("no result of a conversation")
+    }
+    return result
   }
 
   func ask(_ method: String, _ path: String, id: String? = nil, as party: Party) throws -> FrontReply {
@@ -126,21 +150,54 @@ final class Place {
   func ask(
     _ method: String, _ path: String, id: String? = nil, authorization: [String]
   ) throws -> FrontReply {
-    let parts = path.replacingOccurrences(of: "{id}", with: id ?? self.id).split(separator: "?")
+    let isOfMessages = path.hasPrefix("/v1/conversations")
+    let parts = path.replacingOccurrences(of: "{id}", with: id ?? (isOfMessages ? "room" : self.id))
+      .replacingOccurrences(of: "{user}", with: "ben").replacingOccurrences(of: "{message}", with: "1")
+      .split(separator: "?")
     let query = parts.count < 2 ? [] : parts[1].split(separator: "&").map { $0.split(separator: "=") }
     let request = FrontRequest(
       serial: 1, method: method, segments: (parts.first ?? "").split(separator: "/").map(String.init),
       query: query.map { FrontRequest.Pair(String($0[0]), String($0[1])) },
       fields: authorization.map { FrontRequest.Pair("authorization", $0) } + Self.upload
         + [
-          .init("content-type", path == "/v1/fetch" ? "application/json" : "application/offset+octet-stream")
+          .init(
+            "content-type",
+            path == "/v1/fetch" || isOfMessages ? "application/json" : "application/offset+octet-stream")
         ],
       body: ["/v1/attachments", "/v1/check"].contains(path) && method == "POST" ? .length(5) : .none)
+    if isOfMessages { return try converse(method, path, api.answer(request), authorization) }
     switch api.answer(request) {
     case .reply(let reply): return reply
     case .file(let reply, _): return reply
     // They are allowed, and not applied here.
     case .commands, .inform, .upload, .store, .check, .await, .body, .stream: return FrontReply(200)
+    }
+  }
+
+  /// Bodies of requests about conversations, as the end of a path and the method say.
+  private static let bodies = [
+    "PATCH {id}": #"{"name":"Other"}"#, "PUT {user}": #"{"role":"admin"}"#, "PUT {message}": #"{"text":"x"}"#,
+    "PATCH {message}": #"{"text":"y"}"#, "PUT read": #"{"number":1}"#, "PUT delivered": #"{"number":1}"#,
+    "PUT settings": #"{"mutedUntil":null}"#, "POST conversations": #"{"members":["cid"]}"#,
+  ]
+
+  /// What is decided by the ledger is done.
+  private func converse(
+    _ method: String, _ path: String, _ answer: API.Answer, _ authorization: [String]
+  ) throws -> FrontReply {
+    switch answer {
+    case .reply(let reply): return reply
+    case .body(let next):
+      let last = path.prefix { $0 != "?" }.split(separator: "/").last ?? ""
+      var body = Self.bodies["\(method) \(last)"] ?? "{}"
+      let isOfService = authorization.contains { $0.hasSuffix("service") || $0.hasSuffix("admin") }
+      if isOfService && ["read", "delivered", "settings"].contains(last) {
+        body = body.replacingOccurrences(of: "{", with: #"{"senderId":"ann","#)
+      }
+      return try converse(method, path, API.answer { try next(api, Array(body.utf8)) }, authorization)
+    case .commands(let commands, let next):
+      return try converse(method, path, next(try results(commands)), authorization)
+    default: throw FrameError("a conversation is not answered so")
     }
   }
 

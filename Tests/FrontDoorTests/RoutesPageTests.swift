@@ -3,15 +3,17 @@ import Testing
 
 @testable import FrontDoor
 
-/// The page for users says what the table of routes says.
+/// The pages for users say what the table of routes says.
 struct RoutesPageTests {
-  @Test func thePageHasEachRouteWithItsParties() throws {
+  @Test(arguments: [("docs/http.md", false), ("docs/messages.md", true)])
+  func thePageHasEachRouteWithItsParties(page: String, isOfMessages: Bool) throws {
     let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appendingPathComponent("docs/http.md")
+      .deletingLastPathComponent().appendingPathComponent(page)
     let lines = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n")
     let start = try #require(lines.firstIndex(of: "<!-- routes -->"))
     let rows = lines[(start + 3)...].prefix { $0.hasPrefix("|") }
-    #expect(Array(rows) == Route.allCases.map(Self.row))
+    let routes = Route.allCases.filter { $0.facts.isOfMessages == isOfMessages }
+    #expect(Array(rows) == routes.map(Self.row))
   }
 
   private static func row(_ route: Route) -> String {

@@ -4,13 +4,16 @@ import Platform
 
 extension ModelReader {
   package func conversation(_ id: String, for user: String?) -> ConversationView? {
-    rows.conversations.values.first { ByteText($0.row.id) == ByteText(id) }.flatMap { view($0.row, for: user) }
+    rows.conversations.values.first { ByteText($0.row.id) == ByteText(id) }.flatMap {
+      view($0.row, for: user)
+    }
   }
 
   package func conversations(of user: String?, after mark: PageMark?, limit: Int) -> Page<ConversationView> {
     let first = mark.flatMap { Int64($0.text) } ?? 0
     let views = own(user).filter { $0.key > first }.prefix(limit).compactMap { view($0, for: user) }
-    return Page(views, next: views.count < limit ? nil : views.last.map { PageMark("\($0.conversation.key)") })
+    return Page(
+      views, next: views.count < limit ? nil : views.last.map { PageMark("\($0.conversation.key)") })
   }
 
   /// The conversations of a user, or all, in order.
@@ -46,7 +49,8 @@ extension ModelReader {
     rows.written(in: conversation.id).first { $0.number == number }
   }
 
-  package func attachments(ofMessages ids: [String], in conversation: String) -> [String: [AttachmentRecord]] {
+  package func attachments(ofMessages ids: [String], in conversation: String) -> [String: [AttachmentRecord]]
+  {
     var found: [String: [AttachmentRecord]] = [:]
     for id in ids {
       let keys = rows.attachments.filter {
@@ -55,10 +59,7 @@ extension ModelReader {
       }.keys.sorted()
       if keys.isEmpty { continue }
       found[id] = keys.compactMap { key in
-        guard let attachment = rows.attachments[key] else { return nil }
-        var record = record(attachment, key)
-        record.steps = []
-        return record
+        rows.attachments[key].map { record($0, key) }
       }
     }
     return found

@@ -69,6 +69,9 @@ struct ConversationTests {
     #expect(try isInvalid(.begin(.direct, name: "x", .all, members: ["ben"]), "name"))
     let long = String(repeating: "i", count: 257)
     #expect(try isInvalid(.begin(.group, name: nil, .all, members: []), "id", id: long))
+    for id in ["", "a/b", ".", ".."] {
+      #expect(try isInvalid(.begin(.group, name: nil, .all, members: []), "id", id: id))
+    }
     #expect(try isInvalid(.add("", .member), "user", id: "g"))
     #expect(try isInvalid(.write(id: "m", clientId: "", text: "x"), "id", id: "g"))
     #expect(try isInvalid(.write(id: "m", clientId: "c", text: ""), "text", id: "g"))
@@ -98,7 +101,8 @@ struct ConversationTests {
     #expect(try bench.say(.user("ann"), "g", .add("ann", .member)) == Self.left)
     let members = try #require(try bench.reader.conversation("g", for: "cid")).members
     #expect(members.map(\.user) == ["ann", "ben", "cid"])
-    #expect(members.map(\.role) == [.admin, .admin, .member] && members.map(\.isPresent) == [false, true, true])
+    #expect(
+      members.map(\.role) == [.admin, .admin, .member] && members.map(\.isPresent) == [false, true, true])
     #expect(try bench.say(.user("ben"), "g", .remove("cid")) == Self.changed)
     #expect(try bench.say(.user("ben"), "g", .remove("nobody")) == .refused(.notFound))
   }
@@ -165,12 +169,16 @@ struct ConversationTests {
       elsewhere == .refused(.conflict("this sender has a message 'c' in another conversation")))
     // Another's may be called so, too.
     #expect(try bench.write("g", "ben", "c", "hi").number == 2)
-    #expect(try bench.say(.user("eve"), "g", .write(id: "m", clientId: "e", text: "x")) == .refused(.notFound))
-    #expect(try bench.say(.user("ann"), "i", .write(id: "m", clientId: "e", text: "x")) == .refused(.notFound))
+    #expect(
+      try bench.say(.user("eve"), "g", .write(id: "m", clientId: "e", text: "x")) == .refused(.notFound))
+    #expect(
+      try bench.say(.user("ann"), "i", .write(id: "m", clientId: "e", text: "x")) == .refused(.notFound))
     #expect(try #require(try bench.reader.conversation("g", for: "ann")).conversation.lastNumber == 2)
   }
 
-  @Test(arguments: Engine.allCases) func aMessageIsChangedByItsSenderAndLeavesNothingOnceDeleted(engine: Engine)
+  @Test(arguments: Engine.allCases) func aMessageIsChangedByItsSenderAndLeavesNothingOnceDeleted(
+    engine: Engine
+  )
     throws
   {
     let bench = try Bench(engine)
@@ -270,7 +278,8 @@ struct ConversationTests {
   @Test(arguments: Engine.allCases) func whoIsNoMemberBringsNothing(engine: Engine) throws {
     let bench = try Bench(engine)
     try bench.group("c", ["cid"])
-    guard case .takenIn(let report)? = try bench.command(.takeIn([Sample.item("a", message: "m")])).first else {
+    guard case .takenIn(let report)? = try bench.command(.takeIn([Sample.item("a", message: "m")])).first
+    else {
       return
     }
     #expect(report.added == 0 && report.problems.map(\.kind) == [IntakeProblem.noMember])

@@ -211,6 +211,15 @@ enum Grammar {
     ) { $0.uploadsBy = $1 },
     Setting(
       key(
+        "messages", .boolean, example: "true",
+        "Whether people write to each other: conversations, messages, receipts.")
+    ) { $0.messages = $1.integer != 0 },
+    Setting(
+      "conversations-by",
+      "Who begins conversations and says who takes part: everyone, or services, and users only write and read."
+    ) { $0.conversationsBy = $1 },
+    Setting(
+      key(
         "upload-draft", .boolean, example: "true",
         "Whether uploads also speak the IETF's draft of resumable uploads, as apps of iOS and macOS do.")
     ) { $0.uploadDraft = $1.integer != 0 },

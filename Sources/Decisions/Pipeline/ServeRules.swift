@@ -30,6 +30,11 @@ public struct ServeRules: Sendable, Equatable {
     case services
   }
 
+  /// Whether people write to each other: conversations, messages and receipts.
+  public var messages = false
+  /// Who begins conversations, and says who takes part in groups.
+  public var conversationsBy = UploadsBy.everyone
+
   /// Whether the IETF's draft of resumable uploads is spoken, beside tus.
   public var uploadDraft = false
 

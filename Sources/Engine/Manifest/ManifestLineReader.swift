@@ -18,7 +18,7 @@ public struct ManifestLineReader: Sendable {
     guard let text = String(validating: line, as: UTF8.self) else {
       return .failure(IntakeProblem(origin, "not UTF-8"))
     }
-    if Self.holdsNUL(line) {
+    if JSONParser.holdsNUL(line) {
       return .failure(IntakeProblem(origin, "holds a NUL character; no name has one"))
     }
     do {
@@ -28,19 +28,6 @@ public struct ManifestLineReader: Sendable {
     } catch {
       return .failure(IntakeProblem(origin, "not a JSON object (SQLite says: \(error))"))
     }
-  }
-
-  /// Whether a line of JSON holds a NUL, as a byte or escaped. SQLite before 3.45 silently ends a text there,
-  /// so a path would name another file.
-  private static func holdsNUL(_ line: ArraySlice<UInt8>) -> Bool {
-    if line.contains(0) { return true }
-    var rest = line
-    while let backslash = rest.firstIndex(of: UInt8(ascii: "\\")) {
-      rest = rest[(backslash + 1)...]
-      if rest.starts(with: "u0000".utf8) { return true }
-      rest = rest.dropFirst()
-    }
-    return false
   }
 
   /// In the place of `path` for one that is not UTF-8.

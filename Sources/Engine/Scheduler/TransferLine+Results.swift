@@ -221,7 +221,7 @@ extension TransferLine {
   /// Releases the waiting transfers, and has the source end the running ones, which resume later.
   func stopAll() {
     for flight in worker.removeAllQueued() { loop.settle(flight, .released) }
-    for flight in worker.underway.values { worker.stop(flight) }
+    for flight in worker.inOrder { worker.stop(flight) }
   }
 
   /// Releases the waiting transfers.

@@ -46,6 +46,8 @@ final class TransferWorker {
   private(set) var queue: [Flight] = []
   /// By serial.
   private(set) var underway: [UInt64: Flight] = [:]
+  /// The same in the order in which they were begun, where something follows from the order.
+  var inOrder: [Flight] { underway.values.sorted { $0.serial < $1.serial } }
   /// How many were handed over so far.
   private(set) var begun = 0
   /// Those that stand still at their connections.
@@ -244,7 +246,8 @@ final class TransferWorker {
   /// While something urgent is under way, all else stands still; but not for what crawls, which has no use for the line.
   func holdOthers() {
     let isUrgent = underway.values.contains { $0.lease.priority >= Self.urgent && !crawls($0) }
-    for (serial, flight) in underway {
+    for flight in inOrder {
+      let serial = flight.serial
       let isHeld = isUrgent && flight.lease.priority < Self.urgent
       if isHeld == held.contains(serial) { continue }
       if isHeld { held.insert(serial) } else { held.remove(serial) }
@@ -322,7 +325,7 @@ final class TransferWorker {
       let since = process.status.since
       if since > 0, now > since, now - since > Self.turnTimeout {
         condemn(.timedOut(afterMilliseconds: Int64(Self.turnTimeout / 1_000_000)))
-      } else if let still = underway.values.first(where: { isStill($0, now) }) {
+      } else if let still = inOrder.first(where: { isStill($0, now) }) {
         still.fetch.isStalled = true
         stop(still)
       } else if now > stopAskedAt + Self.stopTimeout, underway.values.contains(where: \.fetch.isStopAsked) {
@@ -350,7 +353,7 @@ final class TransferWorker {
     guard let process else { return [] }
     let death = WorkerDeath(verdict ?? cause, lastWords: process.lastWords)
     let serial = process.status.serial
-    let lost = underway.values.sorted { $0.serial < $1.serial }
+    let lost = inOrder
     if !isReady {
       failedStarts += 1
       if failedStarts >= Self.startLimit {

@@ -12,13 +12,17 @@ extension API {
 
     private static let mostRows = 200
 
-    init(_ request: FrontRequest, _ route: Route) throws(Problem) {
+    /// - Parameters:
+    ///   - most: that the limit may be.
+    ///   - usual: that the limit is where it is not said.
+    init(_ request: FrontRequest, _ route: Route, most: Int = mostRows, usual: Int = 50) throws(Problem) {
+      limit = usual
       let names = route.parameters.map(\.name)
       for pair in request.query {
         switch pair.name {
         case "limit" where names.contains("limit"):
-          guard let number = Int(pair.value), (1...Self.mostRows).contains(number) else {
-            throw API.invalid("limit", "is a number from 1 to \(Self.mostRows)")
+          guard let number = Int(pair.value), (1...most).contains(number) else {
+            throw API.invalid("limit", "is a number from 1 to \(most)")
           }
           limit = number
         case "after" where names.contains("after"): mark = PageMark(pair.value)
@@ -26,6 +30,14 @@ extension API {
         default: throw Problem.noSuchParameter(pair.name, route)
         }
       }
+    }
+
+    func number(_ name: String, _ range: ClosedRange<Int64>) throws(Problem) -> Int64? {
+      guard let value = values[name] else { return nil }
+      guard let number = Int64(value), range.contains(number) else {
+        throw API.invalid(name, "is a number, \(range.lowerBound) or more")
+      }
+      return number
     }
 
     /// The cases that a parameter names, with commas between them; `nil`: it is not there.

@@ -1,6 +1,7 @@
 import FrontWire
 import HomeFolder
 import Identity
+import JSONText
 import LedgerPort
 import LedgerSQLite
 import Manifest
@@ -43,6 +44,9 @@ final class API {
   /// Whether some links are fetched only once they are asked for.
   let prefetches: Bool
   let lines: ManifestLineReader
+  let parser: JSONParser
+  /// Of conversations and messages that it begins.
+  var newIds = UUIDv7Generator()
   let counts: @Sendable () -> FrontCounts
   let links: LinkSigner
   let reporting: OneAtATime
@@ -68,7 +72,7 @@ final class API {
     (self.counts, self.identity, self.reporting) = (counts, identity, reporting)
     (self.prefetches, self.objects) = (prefetches, objects)
     self.links = try links ?? LinkSigner()
-    lines = try ManifestLineReader()
+    (lines, parser) = (try ManifestLineReader(), try JSONParser())
     uploads = UploadsFolder(home)
     ledger = try home.reader()
     hash = try SHA256()
@@ -113,12 +117,12 @@ final class API {
     if request.method == "POST", let method = request.field("x-http-method-override") {
       request.method = method.uppercased()
     }
-    let found = Route.matching(request.segments)
+    let found = Route.matching(request.segments, withMessages: rules.messages)
     if found.isEmpty { throw Problem(404, "no-such-path", "there is nothing at this path") }
     let allowed = found.map(\.route.method)
     if let reply = Dressing(rules).preflight(request, methods: allowed) { return .reply(reply) }
     let method = request.method == "HEAD" && !allowed.contains("HEAD") ? "GET" : request.method
-    guard let (route, id) = found.first(where: { $0.route.method == method }) else {
+    guard let (route, ids) = found.first(where: { $0.route.method == method }) else {
       let list =
         (allowed + (allowed.contains("GET") ? ["HEAD"] : [])
         + (allowed.contains("OPTIONS") ? [] : ["OPTIONS"])).joined(separator: ", ")
@@ -129,6 +133,7 @@ final class API {
       throw Problem(
         405, "no-such-method", "this path knows no \(method)", fields: [.init("Allow", list)])
     }
+    let id = ids.first ?? ""
     let token = try linked(request, route, id) ?? token(of: request)
     asker = token
     if token == nil && !route.parties.contains(.nobody) { throw Problem.unauthorized }
@@ -175,6 +180,13 @@ final class API {
     case .retryDelivery: return try retryDelivery(id)
     case .pauseLane, .resumeLane, .resetLane:
       return try change(lane: id, route, request, token?.name ?? "")
+    case .conversations, .conversation, .messages, .message, .receipts, .sync:
+      guard let token else { throw Problem.unauthorized }
+      return .reply(try history(route, ids, request, token))
+    case .beginConversation, .renameConversation, .addMember, .removeMember, .writeMessage, .editMessage,
+      .deleteMessage, .read, .delivered, .settings:
+      guard let token else { throw Problem.unauthorized }
+      return try converse(route, ids, request, token)
     case .fetch, .postAttachment, .createUpload, .uploadState, .appendToUpload, .endUpload:
       guard let token else { throw Problem.unauthorized }
       let begins = [.fetch, .postAttachment, .createUpload].contains(route)

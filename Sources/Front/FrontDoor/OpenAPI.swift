@@ -21,37 +21,44 @@ enum OpenAPI {
       writer.key("security")
       writer.raw(#"[{"token":[]}]"#)
       writer.key("paths")
-      writer.object { paths(rules.uploadDraft, to: &$0) }
+      writer.object { paths(rules, to: &$0) }
       writer.key("components")
       writer.raw(components)
     }
     return writer.text
   }
 
-  /// - Parameter speaksDraft: the IETF's draft of resumable uploads, beside tus.
-  private static func paths(_ speaksDraft: Bool, to writer: inout JSONWriter) {
+  private static func paths(_ rules: ServeRules, to writer: inout JSONWriter) {
     writer.key("/livez")
     writer.raw(
       #"{"get":{"operationId":"live","summary":"whether the server's process lives","security":[],"#
         + #""responses":{"200":{"description":"it does","content":{"text/plain":{"schema":{"type":"string"}}}}}}}"#
     )
+    let routes = Route.allCases.filter { rules.messages || !$0.facts.isOfMessages }
     var paths: [String] = []
-    for route in Route.allCases where !paths.contains(route.path) { paths.append(route.path) }
+    for route in routes where !paths.contains(route.path) { paths.append(route.path) }
     for path in paths {
       writer.key(path)
       writer.object { writer in
-        if path.contains("{id}") {
+        let names = path.split(separator: "/").filter { $0.hasPrefix("{") }.map { $0.dropFirst().dropLast() }
+        if !names.isEmpty {
           writer.key("parameters")
-          writer.raw(#"[{"name":"id","in":"path","required":true,"schema":{"type":"string","minLength":1}}]"#)
+          writer.array { writer in
+            for name in names {
+              writer.raw(
+                #"{"name":"\#(name)","in":"path","required":true,"schema":{"type":"string","minLength":1}}"#)
+            }
+          }
         }
-        for route in Route.allCases where route.path == path {
+        for route in routes where route.path == path {
           writer.key(route.method.lowercased())
-          writer.object { operation(route, speaksDraft, to: &$0) }
+          writer.object { operation(route, rules.uploadDraft, to: &$0) }
         }
       }
     }
   }
 
+  /// - Parameter speaksDraft: the IETF's draft of resumable uploads, beside tus.
   private static func operation(_ route: Route, _ speaksDraft: Bool, to writer: inout JSONWriter) {
     writer.member("operationId", route.rawValue)
     writer.member("summary", route.summary)
@@ -59,7 +66,7 @@ enum OpenAPI {
       writer.key("security")
       writer.raw("[]")
     }
-    let headers = route.headers(speaksDraft)
+    let headers = route.facts.headers(speaksDraft)
     if !route.parameters.isEmpty || !headers.isEmpty {
       writer.key("parameters")
       writer.array { writer in
@@ -79,13 +86,13 @@ enum OpenAPI {
         for header in headers { writer.raw(header) }
       }
     }
-    if let body = route.body(speaksDraft) {
+    if let body = route.facts.body(speaksDraft) {
       writer.key("requestBody")
       writer.raw(body)
     }
     writer.key("responses")
     writer.object { writer in
-      for (status, answer) in route.answers {
+      for (status, answer) in route.facts.answers {
         writer.key("\(status)")
         writer.raw(answer)
       }
@@ -125,6 +132,43 @@ enum OpenAPI {
 
   private static func oneOf<Case: RawRepresentable<String>>(_ cases: [Case]) -> String {
     #"{"type":"string","enum":\#(JSONWriter.array(of: cases.map(\.rawValue)))}"#
+  }
+
+  private static let texts = #"{"type":"array","items":{"type":"string"}}"#
+
+  private static var conversation: [(String, String)] {
+    let member = object([
+      ("user", text), ("role", oneOf(Member.Role.allCases)), ("joinedNumber", number),
+      ("leftNumber", optionalNumber), ("deliveredNumber", number), ("readNumber", number),
+    ])
+    return [
+      ("id", text), ("kind", oneOf(Conversation.Kind.allCases)), ("name", optionalText),
+      ("history", oneOf(Conversation.History.allCases)), ("createdAt", time), ("lastNumber", number),
+      ("members", #"{"type":"array","items":\#(member)}"#),
+    ]
+  }
+
+  /// What a member alone is told.
+  private static let ownSettings = [
+    ("unread", number), ("mutedUntil", optionalTime), ("urgentBreaksMute", #"{"type":"boolean"}"#),
+    ("firstNumber", number),
+  ]
+
+  private static var message: [(String, String)] {
+    [
+      ("conversationId", text), ("number", number), ("id", text), ("clientId", optionalText),
+      ("senderId", text), ("text", optionalText), ("replyTo", optionalNumber),
+      ("urgent", #"{"type":"boolean"}"#), ("createdAt", time), ("editedAt", optionalTime),
+      ("deletedAt", optionalTime),
+    ]
+  }
+
+  /// Not told to whom it has written it just now.
+  private static var messageExtras: [(String, String)] {
+    [
+      ("attachments", ##"{"type":"array","items":{"$ref":"#/components/schemas/Attachment"}}"##),
+      ("receipts", object([("of", number), ("delivered", number), ("read", number)])),
+    ]
   }
 
   private static var schemas: [(String, String)] {
@@ -221,6 +265,37 @@ enum OpenAPI {
           ("metadata", #"{"type":"object"}"#), ("stages", #"{"type":"array","items":\#(step)}"#),
         ])
       ),
+      (
+        "Conversation",
+        object(
+          conversation,
+          ownSettings + [("last", ##"{"oneOf":[{"type":"null"},{"$ref":"#/components/schemas/Message"}]}"##)])
+      ),
+      ("Message", object(message, messageExtras)),
+      (
+        "Messages",
+        object([
+          ("messages", ##"{"type":"array","items":{"$ref":"#/components/schemas/Message"}}"##),
+          ("more", #"{"type":"boolean"}"#),
+        ])
+      ),
+      ("Receipts", object([("of", texts), ("delivered", texts), ("read", texts)])),
+      (
+        "Sync",
+        object([
+          ("position", text), ("more", #"{"type":"boolean"}"#), ("isWhole", #"{"type":"boolean"}"#),
+          (
+            "conversations",
+            #"{"type":"array","items":"#
+              + object(
+                conversation,
+                ownSettings + [
+                  ("messages", ##"{"type":"array","items":{"$ref":"#/components/schemas/Message"}}"##)
+                ])
+              + "}"
+          ),
+        ])
+      ),
       ("Queued", object([("id", text), ("status", text)])),
       ("Changed", object([("changed", #"{"type":"boolean"}"#)])),
       ("Changes", object([("changed", number), ("more", #"{"type":"boolean"}"#)])),
@@ -233,7 +308,7 @@ enum OpenAPI {
   private static var components: String {
     let lists = [
       ("attachments", "Attachment"), ("transfers", "Transfer"), ("deliveries", "Delivery"), ("lanes", "Lane"),
-      ("uploads", "Upload"),
+      ("uploads", "Upload"), ("conversations", "Conversation"),
     ]
     .map { name, row in
       let rows = ##"{"type":"array","items":{"$ref":"#/components/schemas/\##(row)"}}"##
@@ -244,123 +319,5 @@ enum OpenAPI {
       ##"{"securitySchemes":{"token":{"type":"http","scheme":"bearer"}},"responses":{"Problem":{"description":"##
       + ##""why it is not answered (RFC 9457)","content":{"application/problem+json":{"schema":"##
       + ##"{"$ref":"#/components/schemas/Problem"}},"text/plain":{"schema":{"type":"string"}}}}},"schemas":{\##(members)}}"##
-  }
-}
-
-extension Route {
-  private static func answer(_ schema: String, _ description: String) -> String {
-    ##"{"description":"\##(description)","content":{"application/json":{"schema":{"$ref":"#/components/schemas/\##(schema)"}}}}"##
-  }
-
-  private static func answer(type: String, _ description: String) -> String {
-    #"{"description":"\#(description)","content":{"\#(type)":{"schema":{"type":"string"}}}}"#
-  }
-
-  private static func empty(_ description: String) -> String { #"{"description":"\#(description)"}"# }
-
-  /// What it answers where all is well.
-  fileprivate var answers: [(Int, String)] {
-    switch self {
-    case .ready: [(200, Self.answer("Readiness", "it takes work"))]
-    case .version: [(200, Self.answer("Version", "this one"))]
-    case .openapi:
-      [(200, #"{"description":"this","content":{"application/json":{"schema":{"type":"object"}}}}"#)]
-    case .metrics: [(200, Self.answer(type: "text/plain", "in the text format of Prometheus"))]
-    case .report: [(200, Self.answer("Report", "the figures"))]
-    case .events: [(200, Self.answer(type: "text/event-stream", "Server-Sent Events, without an end"))]
-    case .attachments: [(200, Self.answer("Attachments", "a page of them"))]
-    case .postAttachment: [(201, Self.answer("Queued", "it is queued"))]
-    case .check: [(200, Self.answer("Judgement", "what the pipeline says of it"))]
-    case .attachment: [(200, Self.answer("Attachment", "it"))]
-    case .content:
-      [
-        (200, Self.content("all of it")), (206, Self.content("a part of it")),
-        (304, Self.empty("the client has it")),
-      ]
-    case .link: [(200, Self.answer("Link", "it"))]
-    case .retryAttachment, .hastenAttachment, .deleteAttachment:
-      [(200, Self.answer("Changed", "whether there was anything to change"))]
-    case .uploadOptions: [(204, Self.empty("in headers"))]
-    case .uploads: [(200, Self.answer("Uploads", "a page of them"))]
-    case .createUpload: [(201, Self.empty("its place is in Location"))]
-    case .uploadState: [(200, Self.empty("in headers"))]
-    case .appendToUpload: [(204, Self.empty("how much is there is in Upload-Offset"))]
-    case .endUpload: [(204, Self.empty("it is given up"))]
-    case .fetch: [(200, Self.content("what came")), (202, Self.answer("Queued", "it is queued"))]
-    case .transfers: [(200, Self.answer("Transfers", "a page of them"))]
-    case .lanes: [(200, Self.answer("Lanes", "all of them"))]
-    case .deliveries: [(200, Self.answer("Deliveries", "a page of them"))]
-    case .pauseLane, .resumeLane, .resetLane, .retryDelivery:
-      [(200, Self.answer("Changes", "how much was changed, and whether there is more"))]
-    }
-  }
-
-  private static func draftBody(_ isWanted: Bool) -> String {
-    isWanted ? #","\#(UploadDraft.contentType)":{"schema":{}}"# : ""
-  }
-
-  private static func content(_ description: String) -> String {
-    #"{"description":"\#(description)","content":{"*/*":{"schema":{}}}}"#
-  }
-
-  /// Beside the token's.
-  fileprivate func headers(_ speaksDraft: Bool) -> [String] {
-    let isOfTus = self == .createUpload || !speaksDraft
-    let version =
-      #"{"name":"Tus-Resumable","in":"header","required":\#(isOfTus),"schema":{"type":"string"},"example":"1.0.0"}"#
-    func header(_ name: String, _ schema: String, isRequired: Bool = false) -> String {
-      #"{"name":"\#(name)","in":"header","required":\#(isRequired),"schema":\#(schema)}"#
-    }
-    let bytes = #"{"type":"integer","minimum":0}"#
-    let versions = UploadDraft.versions
-    let draft =
-      speaksDraft
-      ? [
-        header("Upload-Complete", #"{"enum":["?0","?1"]}"#),
-        header(
-          "Upload-Draft-Interop-Version",
-          #"{"type":"integer","minimum":\#(versions.lowerBound),"maximum":\#(versions.upperBound)}"#),
-      ] : []
-    let digests = ["Content-Digest", "Repr-Digest"].map { header($0, #"{"type":"string"}"#) }
-    switch self {
-    case .check: return digests
-    case .postAttachment: return digests + (speaksDraft ? draft + [header("Upload-Length", bytes)] : [])
-    case .createUpload:
-      return [
-        version, header("Upload-Length", bytes), header("Upload-Defer-Length", #"{"const":1}"#),
-        header("Upload-Metadata", #"{"type":"string"}"#), header("Upload-Concat", #"{"type":"string"}"#),
-        header("Upload-Checksum", #"{"type":"string"}"#),
-      ] + digests
-    case .appendToUpload:
-      return [
-        version, header("Upload-Offset", bytes, isRequired: true), header("Upload-Length", bytes),
-        header("Upload-Checksum", #"{"type":"string"}"#),
-      ] + digests + draft
-    case .uploadState, .endUpload: return [version] + draft.suffix(1)
-    case .events: return [header("Last-Event-ID", #"{"type":"string"}"#)]
-    case .fetch: return [header("Prefer", #"{"enum":["respond-async"]}"#)]
-    case .content:
-      return ["Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"]
-        .map {
-          header($0, #"{"type":"string"}"#)
-        }
-    default: return []
-    }
-  }
-
-  fileprivate func body(_ speaksDraft: Bool) -> String? {
-    switch self {
-    case .postAttachment, .check:
-      #"{"description":"The content, which is empty without a body.","content":{"#
-        + #""application/octet-stream":{"schema":{}},"multipart/form-data":{"schema":"#
-        + #"{"type":"object","required":["file"],"properties":{"file":{"type":"string","format":"binary"}}}}}}"#
-    case .createUpload: #"{"content":{"\#(Tus.contentType)":{"schema":{}}}}"#
-    case .appendToUpload:
-      #"{"required":true,"content":{"\#(Tus.contentType)":{"schema":{}}\#(Self.draftBody(speaksDraft))}}"#
-    case .fetch:
-      #"{"required":true,"content":{"application/json":{"schema":{"type":"object","required":["url"],"#
-        + #""additionalProperties":false,"properties":{\#(LinkSchema.properties)}}}}}"#
-    default: nil
-    }
   }
 }

@@ -70,6 +70,10 @@ struct Problem: Error {
     403, "forbidden", "a service begins uploads here, and a user goes on with them",
     remedy: "let the product's backend begin it, with 'senderId' in its metadata")
 
+  static let owned = Problem(
+    403, "forbidden", "a service says who takes part in conversations here",
+    remedy: "let the product's backend do it")
+
   static let operatorsOnly = Problem(
     403, "forbidden", "this is for those who operate the server",
     remedy: "use a token that was made with `sluice tokens add NAME --role admin`")

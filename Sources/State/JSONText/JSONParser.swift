@@ -59,4 +59,17 @@ public final class JSONParser: @unchecked Sendable {
     }
     return members
   }
+
+  /// Whether a JSON text holds a NUL, as a byte or escaped. SQLite before 3.45 silently ends a text there,
+  /// so a path would name another file.
+  public static func holdsNUL(_ json: ArraySlice<UInt8>) -> Bool {
+    if json.contains(0) { return true }
+    var rest = json
+    while let backslash = rest.firstIndex(of: UInt8(ascii: "\\")) {
+      rest = rest[(backslash + 1)...]
+      if rest.starts(with: "u0000".utf8) { return true }
+      rest = rest.dropFirst()
+    }
+    return false
+  }
 }

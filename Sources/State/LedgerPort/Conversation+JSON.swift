@@ -5,9 +5,10 @@ import Platform
 extension ConversationView {
   /// Writes its members.
   ///
-  /// - Parameter user: who asks: only it is told how it has set it, and what it has not read. `nil`: the product itself, or all members
-  ///   together.
-  public func write(to writer: inout JSONWriter, for user: String?) {
+  /// - Parameters:
+  ///   - user: who asks: only it is told how it has set it, and what it has not read. `nil`: the product itself, or all members together.
+  ///   - changed: the members that are to be told; `nil`: all.
+  public func write(to writer: inout JSONWriter, for user: String?, members changed: [Member]? = nil) {
     let own = user.flatMap { user in members.first { $0.user.utf8.elementsEqual(user.utf8) } }
     writer.member("id", conversation.id)
     writer.member("kind", conversation.kind.rawValue)
@@ -19,7 +20,10 @@ extension ConversationView {
     writer.member("lastNumber", min(conversation.lastNumber, own?.leftNumber ?? .max))
     writer.key("members")
     writer.array { writer in
-      for member in members where !hasLeft || member == own { writer.object { member.write(to: &$0) } }
+      for member in changed ?? members
+      where !hasLeft || member.user.utf8.elementsEqual(own?.user.utf8 ?? "".utf8) {
+        writer.object { member.write(to: &$0) }
+      }
     }
     guard let own else { return }
     writer.member("unread", unread)
@@ -45,10 +49,12 @@ extension Message {
   /// Writes its members.
   ///
   /// - Parameters:
-  ///   - members: of its conversation.
+  ///   - members: of its conversation; `nil`: who has read it is not told.
+  ///   - attachments: `nil`: they are not told.
   ///   - isForUser: for one of them, and not for those who operate the server.
   public func write(
-    to writer: inout JSONWriter, members: [Member], attachments: [AttachmentRecord], isForUser: Bool
+    to writer: inout JSONWriter, members: [Member]? = nil, attachments: [AttachmentRecord]? = nil,
+    isForUser: Bool = true
   ) {
     writer.member("conversationId", conversationId)
     writer.member("number", number)
@@ -61,10 +67,13 @@ extension Message {
     writer.member("createdAt", Clock.timestamp(createdAt))
     writer.member("editedAt", editedAt.map(Clock.timestamp))
     writer.member("deletedAt", deletedAt.map(Clock.timestamp))
-    writer.key("attachments")
-    writer.array { writer in
-      for one in attachments { writer.object { one.write(to: &$0, isForUser: isForUser) } }
+    if let attachments {
+      writer.key("attachments")
+      writer.array { writer in
+        for one in attachments { writer.object { one.write(to: &$0, isForUser: isForUser) } }
+      }
     }
+    guard let members else { return }
     let receipts = Receipts(of: self, members)
     writer.key("receipts")
     writer.object { receipts.write(to: &$0) }

@@ -110,7 +110,7 @@ public protocol LedgerQueries: AnyObject {
     throws(LedgerError) -> [Message]
   /// A message, by its number; `nil`: there is none.
   func message(_ number: Int64, in conversation: Conversation) throws(LedgerError) -> Message?
-  /// The attachments of messages, by the id of the message, in order of intake, without their steps.
+  /// The attachments of messages, by the id of the message, in order of intake.
   func attachments(ofMessages ids: [String], in conversation: String) throws(LedgerError)
     -> [String: [AttachmentRecord]]
   /// What has changed after one exchange and up to another in what a user sees, by conversation; see ``Position/number``. The messages are

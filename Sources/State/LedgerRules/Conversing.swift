@@ -95,7 +95,9 @@ extension LedgerRows {
       if let fault = Self.fault(ofId: user) { return .refused(.invalid("members", fault)) }
       if seen.insert(ByteText(user)).inserted { users.append(user) }
     }
-    if let fault = Self.fault(ofId: command.conversationId) { return .refused(.invalid("id", fault)) }
+    if let fault = Self.fault(ofId: command.conversationId, isInPath: true) {
+      return .refused(.invalid("id", fault))
+    }
     if let fault = Self.fault(ofName: name) { return .refused(.invalid("name", fault)) }
     if users.count > Conversation.mostMembers {
       return .refused(.invalid("members", "are \(Conversation.mostMembers) at most"))
@@ -124,7 +126,8 @@ extension LedgerRows {
       let isAdmin = kind == .group && place == 0
       try setMember(
         Member(
-          user, isAdmin ? .admin : .member, firstNumber: 1, joinedNumber: 0, deliveredNumber: 0, readNumber: 0,
+          user, isAdmin ? .admin : .member, firstNumber: 1, joinedNumber: 0, deliveredNumber: 0,
+          readNumber: 0,
           changed: tally.number), of: key)
     }
     tally.changed.add(conversation: key)
@@ -137,8 +140,12 @@ extension LedgerRows {
     return "\(first.utf8.count):\(first)\(last)"
   }
 
-  private static func fault(ofId id: String) -> String? {
+  /// - Parameter isInPath: it is a part of the paths of requests, which no slash can be in.
+  private static func fault(ofId id: String, isInPath: Bool = false) -> String? {
     if id.isEmpty { return "is not empty" }
+    if isInPath && (id.contains("/") || id == "." || id == "..") {
+      return "has no '/', and is not '.' or '..'"
+    }
     if id.utf8.count > Conversation.longestId { return "has at most \(Conversation.longestId) bytes" }
     return id.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
       ? "has no control characters" : nil

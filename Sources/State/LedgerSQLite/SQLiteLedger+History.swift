@@ -82,6 +82,7 @@ extension SQLiteLedger {
           records.append(AttachmentRecord($0))
         }
         try fillDerived(&records)
+        for index in records.indices { records[index].steps = try lastSteps(of: records[index].key) }
         if !records.isEmpty { found[id] = records }
       }
       return found
@@ -153,12 +154,14 @@ extension SQLiteLedger {
   }
 
   private enum History {
-    static let conversations = SQLText(ConversationText.conversations + " WHERE c.key > ?1 ORDER BY c.key LIMIT ?2")
+    static let conversations = SQLText(
+      ConversationText.conversations + " WHERE c.key > ?1 ORDER BY c.key LIMIT ?2")
     static let ofUser = " JOIN members x ON x.conversation = c.key WHERE x.user = ?1"
     static let conversationsOf = SQLText(
       ConversationText.conversations + ofUser + " AND c.key > ?2 ORDER BY c.key LIMIT ?3")
     static let touched = SQLText(ConversationText.conversations + " WHERE c.changed > ?1 ORDER BY c.key")
-    static let touchedOf = SQLText(ConversationText.conversations + ofUser + " AND c.changed > ?2 ORDER BY c.key")
+    static let touchedOf = SQLText(
+      ConversationText.conversations + ofUser + " AND c.changed > ?2 ORDER BY c.key")
     static let unread: StaticString = """
       SELECT count(*) FROM messages m WHERE m.conversation_id = ?1 AND m.number > ?2 AND m.number <= ?3
         AND m.sender_id <> ?4 AND m.deleted_at IS NULL

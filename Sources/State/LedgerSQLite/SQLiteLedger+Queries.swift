@@ -147,7 +147,7 @@ extension SQLiteLedger: LedgerQueries {
     try statement(sql).first { Int($0.integer(0)) } ?? 0
   }
 
-  private func lastSteps(of key: Int64) throws -> [Step] {
+  func lastSteps(of key: Int64) throws -> [Step] {
     var last: [Step] = []
     try statement(Query.lastSteps).rows(.integer(key)) { last = try steps($0, of: key) }
     return last

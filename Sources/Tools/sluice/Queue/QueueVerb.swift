@@ -29,7 +29,7 @@ enum QueueVerb {
         Terminal.error(reason)
       case .done(hasChanged: false):
         if !arguments.flag("quiet") { Terminal.out(command.before + "\n") }
-      case .done, .takenIn:
+      case .done, .takenIn, .conversation:
         if !arguments.flag("quiet") { Terminal.out(command.done + "\n") }
       }
     }

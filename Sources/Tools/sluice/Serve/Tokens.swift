@@ -149,7 +149,7 @@ struct TokensRevoke: ParsableCommand {
       case .done(let hasChanged):
         if arguments.flag("quiet") { continue }
         Terminal.out("\(Terminal.printable(id))  \(hasChanged ? "revoked" : "was revoked before")\n")
-      case .takenIn: break
+      case .takenIn, .conversation: break
       }
     }
     return code

@@ -110,6 +110,14 @@ struct WatchStream {
         guard let tombstone = try queries.tombstones(idPrefix: change.id).first else { continue }
         bodies.append(("deletion", { tombstone.write(to: &$0) }))
       case .delivery: continue  // all of them below
+      case .conversation:
+        guard let change = try queries.changes(in: change.id, at: page.next.number) else { continue }
+        if !change.members.isEmpty || change.view.conversation.described == page.next.number {
+          bodies.append(("conversation", { change.view.write(to: &$0, for: nil) }))
+        }
+        for message in change.messages {
+          bodies.append(("message", { message.write(to: &$0, members: change.view.members) }))
+        }
       case .lane:
         if lanes == nil { lanes = try queries.status().lanes }
         let name = LaneName(change.id)

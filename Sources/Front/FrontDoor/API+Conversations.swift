@@ -1,0 +1,155 @@
+import FrontWire
+import LedgerPort
+import Platform
+
+// What people do in conversations. Rights are looked at by the rules, in the transaction that changes something.
+extension API {
+  func converse(
+    _ route: Route, _ ids: [String], _ request: FrontRequest, _ token: AccessToken
+  ) throws -> Answer {
+    let isOfServices = [.beginConversation, .renameConversation, .addMember, .removeMember].contains(route)
+    if isOfServices && token.role == .user && rules.conversationsBy == .services { throw Problem.owned }
+    if route == .removeMember {
+      return Self.done(ConversationCommand(ids[0], Self.author(token, nil), .remove(ids[1])))
+    }
+    if route == .deleteMessage {
+      let number = try Self.number(ids[1])
+      return Self.done(ConversationCommand(ids[0], Self.author(token, nil), .delete(number)))
+    }
+    let type = request.field("content-type")?.split(separator: ";").first?.lowercased()
+    guard type == "application/json" else {
+      throw Problem(415, "wrong-type", "the body is JSON, with 'Content-Type: application/json'")
+    }
+    return .body { api, bytes in try api.converse(route, ids, bytes, token) }
+  }
+
+  private func converse(
+    _ route: Route, _ ids: [String], _ body: [UInt8], _ token: AccessToken
+  ) throws -> Answer {
+    func members(_ names: String...) throws(Problem) -> BodyMembers {
+      try BodyMembers(body, names, parser)
+    }
+    switch route {
+    case .beginConversation:
+      return try begin(try members("kind", "members", "name", "history", "id"), token)
+    case .renameConversation:
+      let given = try members("name")
+      if !given.has("name") { throw Problem(400, "invalid-body", "in the body: 'name' has to be said") }
+      return Self.done(
+        ConversationCommand(ids[0], Self.author(token, nil), .rename(try given.text("name"))))
+    case .addMember:
+      let role: Member.Role? = try members("role").choice("role")
+      return Self.done(
+        ConversationCommand(ids[0], Self.author(token, nil), .add(ids[1], role ?? .member)))
+    case .writeMessage:
+      let given = try members("text", "replyTo", "urgent", "senderId")
+      let sender = try sender(given, token)
+      return Self.written(
+        ConversationCommand(
+          ids[0], Self.author(token, sender),
+          .write(
+            id: newIds.next(), clientId: ids[1], text: try given.text("text"),
+            replyTo: try given.number("replyTo", least: 1), isUrgent: try given.boolean("urgent") ?? false)))
+    case .editMessage:
+      let given = try members("text")
+      let text = try given.required("text", try given.text("text"))
+      let number = try Self.number(ids[1])
+      return Self.done(ConversationCommand(ids[0], Self.author(token, nil), .edit(number, text: text)))
+    case .read, .delivered:
+      let given = try members("number", "senderId")
+      let number = try given.required("number", try given.number("number", least: 0))
+      let author = Self.author(token, try sender(given, token))
+      return Self.done(
+        ConversationCommand(
+          ids[0], author, .reach(delivered: number, read: route == .read ? number : 0)))
+    case .settings:
+      let given = try members("mutedUntil", "urgentBreaksMute", "senderId")
+      return Self.done(
+        ConversationCommand(
+          ids[0], Self.author(token, try sender(given, token)),
+          .mute(
+            until: try given.time("mutedUntil"),
+            urgentBreaksMute: try given.boolean("urgentBreaksMute") ?? true)))
+    default: throw Problem.notFound
+    }
+  }
+
+  private static func author(_ token: AccessToken, _ person: String?) -> ConversationCommand.Author {
+    token.role == .user ? .user(token.name) : .service(for: person ?? token.name)
+  }
+
+  /// For whom a service does it.
+  private func sender(_ given: BodyMembers, _ token: AccessToken) throws(Problem) -> String? {
+    guard let sender = try given.text("senderId") else { return nil }
+    if token.role == .user && ByteText(sender) != ByteText(token.name) {
+      throw Problem(403, "forbidden", "'senderId' is for a service's token to say")
+    }
+    return sender
+  }
+
+  /// The number of a message in a path.
+  static func number(_ text: String) throws(Problem) -> Int64 {
+    guard let number = Int64(text), number > 0, String(number) == text else { throw Problem.notFound }
+    return number
+  }
+
+  private func begin(_ given: BodyMembers, _ token: AccessToken) throws -> Answer {
+    let id = try given.text("id")
+    if id != nil && token.role == .user {
+      throw Problem(403, "forbidden", "'id' is for a service's token to say; leave it out")
+    }
+    let kind: Conversation.Kind? = try given.choice("kind")
+    let history: Conversation.History? = try given.choice("history")
+    let members = try given.required("members", try given.texts("members"))
+    let command = ConversationCommand(
+      id ?? newIds.next(), Self.author(token, nil),
+      .begin(kind ?? .group, name: try given.text("name"), history ?? .joined, members: members))
+    return Self.command(command) { result in
+      guard case .begun(let id, let isNew) = result else { return nil }
+      var reply = Self.json(Self.text { $0.member("id", id) }, isNew ? 201 : 200)
+      reply.fields.append(.init("Location", "/v1/conversations/\(PercentEncoding.text(id))"))
+      return reply
+    }
+  }
+
+  private static func written(_ command: ConversationCommand) -> Answer {
+    Self.command(command) { result in
+      guard case .written(let message, let isNew) = result else { return nil }
+      return json(text { message.write(to: &$0) }, isNew ? 201 : 200)
+    }
+  }
+
+  private static func done(_ command: ConversationCommand) -> Answer {
+    Self.command(command) { result in
+      guard case .done(let hasChanged) = result else { return nil }
+      return json("{\"changed\":\(hasChanged)}")
+    }
+  }
+
+  private static func command(
+    _ command: ConversationCommand, _ reply: @escaping @Sendable (ConversationResult) -> FrontReply?
+  ) -> Answer {
+    .commands([.conversation(command)]) { results in
+      guard case .conversation(let result)? = results.first else { return .reply(Problem.away.reply) }
+      if case .refused(let refusal) = result { return .reply(Problem(refusal).reply) }
+      return .reply(reply(result) ?? Problem.away.reply)
+    }
+  }
+
+  static func text(_ members: (inout JSONWriter) -> Void) -> String {
+    var writer = JSONWriter()
+    writer.object { members(&$0) }
+    return writer.text
+  }
+}
+
+extension Problem {
+  fileprivate init(_ refusal: ConversationResult.Refusal) {
+    switch refusal {
+    case .notFound: self = .notFound
+    case .forbidden(let reason): self.init(403, "forbidden", reason)
+    case .conflict(let reason): self.init(409, "conflict", reason)
+    case .invalid(let name, let reason): self.init(400, "invalid-body", "'\(name)' \(reason)")
+    }
+  }
+}

@@ -1,0 +1,154 @@
+import FrontWire
+import LedgerPort
+import Platform
+
+// What people read of conversations.
+extension API {
+  func history(
+    _ route: Route, _ ids: [String], _ request: FrontRequest, _ token: AccessToken
+  ) throws -> FrontReply {
+    let user = token.role == .user ? token.name : nil
+    if route == .conversations { return try conversations(request, user) }
+    if route == .sync { return try sync(request, user) }
+    guard let view = try ledger.conversation(ids[0], for: user) else { throw Problem.notFound }
+    let own = user.flatMap { user in view.members.first { ByteText($0.user) == ByteText(user) } }
+    switch route {
+    case .conversation: return Self.json(try text(view, user))
+    case .messages: return try messages(request, view, own)
+    case .message, .receipts:
+      let number = try Self.number(ids[1])
+      guard own?.sees(number) != false, let message = try ledger.message(number, in: view.conversation) else {
+        throw Problem.notFound
+      }
+      if route == .message { return Self.json(try text([message], view, isForUser: user != nil)[0]) }
+      let receipts = Receipts(of: message, view.members)
+      return Self.json(
+        Self.text { writer in
+          for (name, users) in [
+            ("of", receipts.members), ("delivered", receipts.delivered), ("read", receipts.read),
+          ] {
+            writer.key(name)
+            writer.array { writer in for user in users { writer.value(user) } }
+          }
+        })
+    default: throw Problem.notFound
+    }
+  }
+
+  private func conversations(_ request: FrontRequest, _ user: String?) throws -> FrontReply {
+    let query = try ListQuery(request, .conversations)
+    let page = try marked(query.mark) { () throws(LedgerError) in
+      try ledger.conversations(of: user, after: query.mark, limit: query.limit)
+    }
+    let rows = try page.rows.map { try text($0, user) }
+    return Self.json(
+      Self.text { writer in
+        writer.key("conversations")
+        writer.array { writer in for row in rows { writer.raw(row) } }
+        writer.member("next", page.next?.text)
+      })
+  }
+
+  /// A conversation with its last message.
+  private func text(_ view: ConversationView, _ user: String?) throws -> String {
+    let last = try view.last.map { try text([$0], view, isForUser: user != nil)[0] }
+    return Self.text { writer in
+      view.write(to: &writer, for: user)
+      writer.key("last")
+      if let last { writer.raw(last) } else { writer.value(nil as String?) }
+    }
+  }
+
+  /// Messages with their attachments.
+  private func text(_ messages: [Message], _ view: ConversationView, isForUser: Bool) throws -> [String] {
+    let attachments = try ledger.attachments(ofMessages: messages.map(\.id), in: view.conversation.id)
+    return messages.map { message in
+      Self.text {
+        message.write(
+          to: &$0, members: view.members, attachments: attachments[message.id] ?? [], isForUser: isForUser)
+      }
+    }
+  }
+
+  private func messages(_ request: FrontRequest, _ view: ConversationView, _ own: Member?) throws
+    -> FrontReply
+  {
+    let query = try ListQuery(request, .messages)
+    let before = try query.number("before", 1...Int64.max)
+    let found = try ledger.messages(
+      in: view.conversation, seenBy: own, before: before, limit: query.limit + 1)
+    let rows = try text(Array(found.prefix(query.limit)), view, isForUser: own != nil)
+    return Self.json(
+      Self.text { writer in
+        writer.key("messages")
+        writer.array { writer in for row in rows { writer.raw(row) } }
+        writer.member("more", found.count > query.limit)
+      })
+  }
+
+  // MARK: What has changed
+
+  private static let usualChanges = 200
+
+  /// What has changed since a position, in whole exchanges; or all, as of now.
+  private func sync(_ request: FrontRequest, _ user: String?) throws -> FrontReply {
+    let query = try ListQuery(request, .sync, most: 1000, usual: Self.usualChanges)
+    let now = try ledger.position()
+    guard let since = query.values["since"] else { return try whole(now, user) }
+    guard let since = Position(since) else {
+      throw Self.invalid("since", "is the 'position' of the answer before; leave it out for all")
+    }
+    guard since.history == now.history, since.number <= now.number else {
+      throw Problem(
+        410, "position-gone", "what was recorded after this position is not known any more",
+        remedy: "ask without 'since', and take what is told for all that there is")
+    }
+    let (changes, upTo) = try ledger.changes(
+      of: user, after: since.number, upTo: now.number, limit: query.limit)
+    let rows = try changes.map { change in
+      let messages = try text(change.messages, change.view, isForUser: user != nil)
+      // Who has just come does not know the others.
+      let isNew = change.members.contains { user.map(ByteText.init) == ByteText($0.user) }
+      return Self.text { writer in
+        change.view.write(to: &writer, for: user, members: isNew ? nil : change.members)
+        writer.key("messages")
+        writer.array { writer in for message in messages { writer.raw(message) } }
+      }
+    }
+    return Self.synced(Position(history: now.history, number: upTo), upTo < now.number, isWhole: false, rows)
+  }
+
+  /// All conversations of a user with the last message of each; of a service, none: it follows from here.
+  private func whole(_ now: Position, _ user: String?) throws -> FrontReply {
+    var rows: [String] = []
+    var mark: PageMark?
+    repeat {
+      guard let user else { break }
+      let page = try ledger.conversations(of: user, after: mark, limit: Self.usualChanges)
+      for view in page.rows {
+        let last = try view.last.map { try text([$0], view, isForUser: true) } ?? []
+        rows.append(
+          Self.text { writer in
+            view.write(to: &writer, for: user)
+            writer.key("messages")
+            writer.array { writer in for message in last { writer.raw(message) } }
+          })
+      }
+      mark = page.next
+    } while mark != nil
+    return Self.synced(now, false, isWhole: true, rows)
+  }
+
+  private static func synced(_ position: Position, _ hasMore: Bool, isWhole: Bool, _ rows: [String])
+    -> FrontReply
+  {
+    json(
+      text { writer in
+        writer.member("position", position.text)
+        writer.member("more", hasMore)
+        writer.member("isWhole", isWhole)
+        writer.key("conversations")
+        writer.array { writer in for row in rows { writer.raw(row) } }
+      })
+  }
+}

@@ -1,0 +1,220 @@
+import Foundation
+import Testing
+
+/// People who write to each other over HTTP.
+struct ServedMessagesTests {
+  private let folder: TemporaryFolder
+  private let served: ServedHome
+  private let ann, ben, eve, shop: String
+
+  init() throws { try self.init("messages: true") }
+
+  /// - Parameter rules: of the server.
+  private init(_ rules: String) throws {
+    folder = try TemporaryFolder()
+    try folder.write("pipeline.yaml", Pipelines.open + "\nserve: { \(rules) }\n")
+    served = try ServedHome(folder, options: ["--config", "pipeline.yaml"])
+    (ann, ben) = (try served.token("ann"), try served.token("ben"))
+    (eve, shop) = (try served.token("eve"), try served.token("shop", "--role", "service"))
+  }
+
+  private func ask(
+    _ method: String, _ path: String, _ token: String, _ body: String? = nil
+  ) throws -> (status: Int, json: JSON) {
+    let fields = body == nil ? [] : ["Content-Type: application/json"]
+    let answer = try served.ask(method, path, token: token, fields, body: body.map { Data($0.utf8) })
+    return (answer.status, (try? JSON(answer.text)) ?? .null)
+  }
+
+  /// Begins a conversation.
+  private func begin(_ body: String) throws -> String {
+    let (status, json) = try ask("POST", "/v1/conversations", ann, body)
+    try #require(status == 201)
+    return try #require(json["id"].text)
+  }
+
+  private func upload(_ name: String, _ token: String, _ query: String, _ content: String) throws -> Int {
+    try served.ask(
+      "POST", "/v1/attachments?filename=\(name)&filetype=text/plain&\(query)", token: token,
+      ["Content-Type: application/octet-stream"], body: Data(content.utf8)
+    ).status
+  }
+
+  @Test func twoPeopleWriteAndReadAndSeeWhatTheOtherHasRead() throws {
+    let room = try begin(#"{"kind":"direct","members":["ben"]}"#)
+    #expect(
+      try ask("POST", "/v1/conversations", ben, #"{"kind":"direct","members":["ann"]}"#).json["id"].text
+        == room)
+    let path = "/v1/conversations/\(room)"
+    let stream = try served.listen(ben)
+    #expect(stream.next()?.kind == "start")
+    let sent = try ask("PUT", "\(path)/messages/c-1", ann, #"{"text":"Hello \"Ben\" \u00e9"}"#)
+    #expect(sent.status == 201 && sent.json["number"] == .number(1))
+    let again = try ask("PUT", "\(path)/messages/c-1", ann, #"{"text":"other"}"#)
+    #expect(again.status == 200 && again.json["text"].text == "Hello \"Ben\" é")
+    let told = try #require(stream.next())
+    let heard = try JSON(told.data)
+    #expect(told.kind == "message" && heard["text"].text == "Hello \"Ben\" é")
+    #expect(heard["clientId"].text == "c-1" && heard["senderId"].text == "ann")
+    #expect(try ask("GET", path, ben).json["unread"] == .number(1))
+    #expect(try ask("GET", path, ann).json["unread"] == .number(0))
+    #expect(try ask("GET", path, eve).status == 404 && ask("GET", "\(path)/messages", eve).status == 404)
+    let whole = try ask("GET", "/v1/sync", ann).json
+    #expect(try ask("PUT", "\(path)/delivered", ben, #"{"number":1}"#).json["changed"] == .boolean(true))
+    #expect(try ask("PUT", "\(path)/read", ben, #"{"number":1}"#).json["changed"] == .boolean(true))
+    #expect(try ask("PUT", "\(path)/read", ben, #"{"number":1}"#).json["changed"] == .boolean(false))
+    let since = try #require(whole["position"].text)
+    let synced = try ask("GET", "/v1/sync?since=\(since)", ann).json
+    let change = try #require(synced["conversations"].elements.first)
+    #expect(change["members"].elements.map { $0["user"].text } == ["ben"])
+    #expect(change["members"].elements.first?["readNumber"] == .number(1))
+    let message = try ask("GET", "\(path)/messages/1", ann).json
+    #expect(message["receipts"]["of"] == .number(1) && message["receipts"]["read"] == .number(1))
+    let receipts = try ask("GET", "\(path)/messages/1/receipts", ann).json
+    #expect(receipts["read"].elements.map(\.text) == ["ben"])
+    #expect(try ask("GET", path, ben).json["unread"] == .number(0))
+    // Edited, and deleted.
+    #expect(try ask("PATCH", "\(path)/messages/1", ben, #"{"text":"x"}"#).status == 403)
+    #expect(try ask("PATCH", "\(path)/messages/1", ann, #"{"text":"Hi"}"#).status == 200)
+    #expect(try ask("DELETE", "\(path)/messages/1", ann).json["changed"] == .boolean(true))
+    let gone = try ask("GET", "\(path)/messages", ben).json["messages"].elements
+    #expect(gone.count == 1 && gone[0]["text"] == .null && gone[0]["deletedAt"] != .null)
+    #expect(served.stop() == 0)
+  }
+
+  @Test func whoReadsAnAttachmentFollowsItsConversation() throws {
+    let room = try begin(#"{"members":["ben"],"name":"Team","history":"joined"}"#)
+    let path = "/v1/conversations/\(room)"
+    let message = try #require(try ask("PUT", "\(path)/messages/1", ann, #"{"text":"see"}"#).json["id"].text)
+    let query = "conversationId=\(room)&messageId=\(message)"
+    #expect(try upload("a.txt", ann, query, "one") == 201)
+    #expect(try upload("b.txt", ann, "conversationId=\(room)", "two") == 201)
+    // Neither into the message of another, nor into a conversation of others.
+    #expect(try upload("x.txt", ben, query, "three") == 422)
+    #expect(try upload("x.txt", eve, "conversationId=\(room)", "four") == 422)
+    func attachments(_ token: String) throws -> [JSON] {
+      try ask("GET", "\(path)/messages", token).json["messages"].elements.flatMap {
+        $0["attachments"].elements
+      }
+    }
+    try Resident.wait("both are completed") {
+      let states = (try? attachments(ben))?.map { $0["status"].text } ?? []
+      return states == ["completed", "completed"]
+    }
+    let all = try ask("GET", "\(path)/messages", ben).json["messages"].elements
+    #expect(all.map { $0["number"] } == [.number(2), .number(1)] && all[0]["text"] == .null)
+    let ids = try attachments(ben).compactMap { $0["id"].text }
+    func status(_ token: String) throws -> [Int] {
+      try ids.map { try served.ask("GET", "/v1/attachments/\($0)/content", token: token).status }
+    }
+    #expect(try status(ben) == [200, 200] && status(eve) == [404, 404] && status(shop) == [200, 200])
+    #expect(try ask("GET", "/v1/attachments", eve).json["attachments"].elements.isEmpty)
+    #expect(try ask("GET", "/v1/attachments", ben).json["attachments"].elements.count == 2)
+    // Who comes sees what comes; who goes, nothing more.
+    #expect(try ask("PUT", "\(path)/members/eve", ann, "{}").status == 200)
+    #expect(try ask("DELETE", "\(path)/members/ben", ann).status == 200)
+    #expect(try upload("c.txt", ann, "conversationId=\(room)", "five") == 201)
+    try Resident.wait("the third is completed") {
+      (try? attachments(eve))?.map { $0["status"].text } == ["completed"]
+    }
+    #expect(try status(eve) == [404, 404] && status(ben) == [200, 200])
+    let third = try #require(try attachments(eve).first?["id"].text)
+    #expect(try served.ask("GET", "/v1/attachments/\(third)/content", token: ben).status == 404)
+    #expect(try ask("PUT", "\(path)/messages/2", ben, #"{"text":"x"}"#).status == 403)
+    let left = try ask("GET", path, ben).json
+    #expect(left["lastNumber"] == .number(2) && left["members"].elements.count == 1)
+    // The channel tells its members, and nobody else.
+    try Resident.wait("the members are told") { told(of: third) == ["eve"] && told(of: ids[0]) == ["ben"] }
+    #expect(served.stop() == 0)
+  }
+
+  /// Whom the channel has told of an attachment.
+  private func told(of id: String) -> Set<String> {
+    let lines = ((try? folder.read("home/events.jsonl")) ?? "").split(separator: "\n")
+    let events = lines.compactMap { try? JSON(String($0)) }.filter { $0["data"]["attachmentId"].text == id }
+    return Set(events.compactMap { $0["data"]["recipientId"].text })
+  }
+
+  @Test func aProductThatOwnsMembershipSaysWhoTakesPart() throws {
+    try Self("messages: true, conversations-by: services").membersAreTheProducts()
+  }
+
+  private func membersAreTheProducts() throws {
+    #expect(try ask("POST", "/v1/conversations", ann, #"{"members":["ben"]}"#).status == 403)
+    let made = try ask("POST", "/v1/conversations", shop, #"{"id":"order 7","members":["ann","ben"]}"#)
+    #expect(made.status == 201 && made.json["id"].text == "order 7")
+    let path = "/v1/conversations/order%207"
+    #expect(try ask("PUT", "\(path)/messages/c", ben, #"{"text":"mine"}"#).status == 201)
+    #expect(try ask("PUT", "\(path)/messages/c", shop, #"{"text":"for ann","senderId":"ann"}"#).status == 201)
+    #expect(try ask("PUT", "\(path)/messages/d", ben, #"{"text":"no","senderId":"ann"}"#).status == 403)
+    #expect(try ask("DELETE", "\(path)/members/ben", ben).status == 403)
+    #expect(try ask("DELETE", "\(path)/members/ben", shop).status == 200)
+    let senders = try ask("GET", "\(path)/messages", ann).json["messages"].elements.map {
+      $0["senderId"].text
+    }
+    #expect(senders == ["ann", "ben"])
+    #expect(served.stop() == 0)
+  }
+
+  @Test func whatIsWrongIsSaid() throws {
+    let room = try begin(#"{"members":[]}"#)
+    let path = "/v1/conversations/\(room)"
+    for (method, place, body, status) in [
+      ("POST", "/v1/conversations", #"{"members":"ben"}"#, 400),
+      ("POST", "/v1/conversations", #"{"members":[1]}"#, 400),
+      ("POST", "/v1/conversations", #"{"members":["ben"],"colour":1}"#, 400),
+      ("POST", "/v1/conversations", #"{"members":["ben"],"id":"x"}"#, 403),
+      ("POST", "/v1/conversations", #"{"kind":"pair","members":["ben"]}"#, 400),
+      ("POST", "/v1/conversations", "[]", 400), ("POST", "/v1/conversations", "{}", 400),
+      ("PUT", "\(path)/messages/a", #"{"text":"a\u0000b"}"#, 400),
+      ("PUT", "\(path)/messages/a", #"{"text":5}"#, 400), ("PUT", "\(path)/messages/a", #"{"text":""}"#, 400),
+      ("PUT", "\(path)/messages/a", #"{"text":"x","replyTo":1}"#, 400),
+      ("PUT", "\(path)/messages/\(String(repeating: "i", count: 257))", #"{"text":"x"}"#, 400),
+      ("PATCH", "\(path)/messages/01", #"{"text":"x"}"#, 404), ("PATCH", path, "{}", 400),
+      ("PUT", "\(path)/members/ben", #"{"role":"owner"}"#, 400), ("PUT", "\(path)/read", "{}", 400),
+      ("PUT", "\(path)/settings", #"{"mutedUntil":"soon"}"#, 400),
+    ] {
+      let answer = try ask(method, place, ann, body)
+      #expect(answer.status == status, "\(method) \(place) \(body): \(answer)")
+      #expect(answer.json["detail"].text != nil)
+    }
+    #expect(try served.ask("PUT", "\(path)/messages/a", token: ann, body: Data("{}".utf8)).status == 415)
+    for (query, status) in [
+      ("since=1-1", 410), ("since=x", 400), ("limit=0", 400), ("limit=1001", 400), ("colour=1", 400),
+    ] { #expect(try ask("GET", "/v1/sync?\(query)", ann).status == status, "\(query)") }
+    #expect(try ask("GET", "\(path)/messages?before=0", ann).status == 400)
+    #expect(served.stop() == 0)
+  }
+
+  /// Without `messages` nothing of it is there.
+  @Test func withoutMessagesThereAreNone() throws {
+    try Self("messages: false").hasNone()
+  }
+
+  private func hasNone() throws {
+    for path in ["/v1/conversations", "/v1/sync", "/v1/conversations/x/messages"] {
+      let answer = try ask("GET", path, ann)
+      #expect(answer.status == 404 && answer.json["code"].text == "no-such-path")
+    }
+    #expect(try !served.ask("GET", "/openapi.json").text.contains("/v1/conversations"))
+    #expect(served.stop() == 0)
+  }
+
+  /// What was answered is there after a kill; the same request is answered the same then.
+  @Test func anAnsweredMessageSurvivesAKill() throws {
+    let room = try begin(#"{"members":["ben"]}"#)
+    let path = "/v1/conversations/\(room)"
+    for number in 1...20 {
+      #expect(try ask("PUT", "\(path)/messages/c\(number)", ann, #"{"text":"\#(number)"}"#).status == 201)
+    }
+    _ = served.stop(SIGKILL)
+    let next = try ServedHome(folder, options: ["--config", "pipeline.yaml"])
+    let again = try next.ask(
+      "PUT", "\(path)/messages/c7", token: ann, ["Content-Type: application/json"],
+      body: Data(#"{"text":"7"}"#.utf8))
+    #expect(again.status == 200 && again.text.contains(#""number":7,"#))
+    let page = try JSON(next.ask("GET", "\(path)/messages?limit=200", token: ben).text)
+    #expect(page["messages"].elements.map { $0["number"] } == (1...20).reversed().map { .number(Double($0)) })
+    #expect(next.stop() == 0)
+  }
+}
