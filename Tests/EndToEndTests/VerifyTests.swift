@@ -292,6 +292,24 @@ import Testing
       "DELETE FROM messages WHERE message_id = (SELECT message_id FROM attachments WHERE key = 1)",
       "row-missing", false
     ),
+    (
+      "INSERT INTO conversations VALUES (1, 'c', 'group', NULL, 'all', NULL, 2, 0, 0, 0)",
+      "conversation-differs", false
+    ),
+    (
+      "UPDATE messages SET number = 1, changed = 1 WHERE message_id = (SELECT min(message_id) FROM messages)",
+      "conversation-differs", false
+    ),
+    (
+      """
+      INSERT INTO conversations VALUES (1, 'c', 'group', NULL, 'all', NULL, 0, 0, 0, 0);
+      INSERT INTO members VALUES (1, 'ann', 'admin', 1, 0, NULL, 1, 1, NULL, 1, 0)
+      """, "conversation-differs", false
+    ),
+    (
+      "INSERT INTO conversations VALUES (1, 'c', 'group', NULL, 'all', NULL, 0, 0, 0, 1 << 40)",
+      "conversation-differs", false
+    ),
     ("CREATE TABLE more (x)", "ledger-damaged", false),
     ("DROP INDEX attachments_by_content", "ledger-damaged", false),
   ]

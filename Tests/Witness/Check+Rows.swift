@@ -131,6 +131,46 @@ extension Check {
       """
     ),
     (
+      .messageNumber,
+      """
+      SELECT 'conversation ' || c.id, 'message ' || n.value || ' is there ' || count(m.number) || ' times'
+      FROM conversations c, (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n
+        WHERE value < (SELECT max(last_number) FROM conversations)) SELECT value FROM n) n
+        LEFT JOIN messages m ON m.conversation_id = c.id AND m.number = n.value
+      WHERE n.value <= c.last_number GROUP BY c.key, n.value HAVING count(m.number) <> 1
+      UNION ALL
+      SELECT 'conversation ' || conversation_id, 'its message ' || number || ' is beyond its last' FROM messages m
+      WHERE number > coalesce((SELECT last_number FROM conversations c WHERE c.id = m.conversation_id), 0)
+      """
+    ),
+    (
+      .messageDoubled,
+      """
+      SELECT sender_id, 'its message ' || client_id || ' is there ' || count(*) || ' times' FROM messages
+      WHERE client_id IS NOT NULL GROUP BY sender_id, client_id HAVING count(*) > 1
+      """
+    ),
+    (
+      .pointerWrong,
+      """
+      SELECT 'conversation ' || c.id, x.user || ' has read ' || read_number || ', was told ' || delivered_number || ', of '
+        || last_number
+      FROM members x JOIN conversations c ON c.key = x.conversation
+      WHERE NOT (0 <= read_number AND read_number <= delivered_number AND delivered_number <= last_number)
+        OR left_number > last_number OR joined_number > last_number
+      """
+    ),
+    (
+      .versionLeft,
+      """
+      SELECT 'message ' || message_id, 'it was deleted, and has a text' FROM messages
+      WHERE deleted_at IS NOT NULL AND text IS NOT NULL
+      UNION ALL
+      SELECT 'message ' || message_id, 'it was deleted, and an earlier text is left' FROM versions
+        JOIN messages USING (conversation_id, message_id) WHERE deleted_at IS NOT NULL
+      """
+    ),
+    (
       .leaseWrong,
       """
       SELECT 'job of ' || j.kind || ' ' || j.subject, 'coordinator ' || j.holder || ' has it, and ' || l.holder || ' was the last'

@@ -44,6 +44,12 @@ enum Rule: String, CaseIterable {
   case contentMissing = "content-missing"
   case contentLeft = "content-left"
 
+  // What people have written.
+  case messageNumber = "message-number"
+  case messageDoubled = "message-doubled"
+  case pointerWrong = "pointer-wrong"
+  case versionLeft = "version-left"
+
   // Every event for every recipient.
   case deliveryMissing = "delivery-missing"
   case deliveryUninvited = "delivery-uninvited"
@@ -95,6 +101,10 @@ enum Rule: String, CaseIterable {
     case .derivedAltered: "and has the size and the hash of its row"
     case .derivedAstray: "only what is completed, or waits for its children, has derived objects"
     case .nameCount: "each path counts those that have it"
+    case .messageNumber: "the messages of a conversation have the numbers from 1 on, without a gap"
+    case .messageDoubled: "a message that its client has sent again is there once"
+    case .pointerWrong: "who has read a message was told of it, and neither is beyond the last"
+    case .versionLeft: "of a deleted message no text is left"
     case .childAstray: "each child has a parent on record, which came before it, of the same message"
     case .childLost: "what is to come out of a content is on record, where that is completed"
     case .childDoubled: "and is on record once"

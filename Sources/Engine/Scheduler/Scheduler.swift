@@ -296,8 +296,7 @@ public final class Scheduler {
 
   /// How long to wait for something to happen, in milliseconds: while workers are at work, their time limits are watched.
   private var longestWait: Int32 {
-    if !flights.isEmpty || exchange.isUnderway || !attachments.isSettled || pool.isChanging
-    {
+    if !flights.isEmpty || exchange.isUnderway || !attachments.isSettled || pool.isChanging {
       return 20
     }
     let now = time

@@ -143,6 +143,25 @@ struct InspectionRule {
         FROM names n LEFT JOIN rows r ON r.path = n.path AND r.sha256 = n.sha256 WHERE r.path IS NULL AND n.uses > 0
         """, remedy: mend),
     InspectionRule(
+      code: "conversation-differs",
+      sql: """
+          SELECT 'conversation ' || c.id, 'its last message has the number ' || c.last_number || ', and ' || count(m.number)
+            || ' are there, up to ' || coalesce(max(m.number), 0)
+          FROM conversations c LEFT JOIN messages m ON m.conversation_id = c.id AND m.number IS NOT NULL GROUP BY c.key
+          HAVING c.last_number <> count(m.number) OR c.last_number <> coalesce(max(m.number), 0)
+          UNION ALL
+          SELECT 'message ' || m.message_id, 'it has a number, and its conversation is not there' FROM messages m
+          WHERE m.number IS NOT NULL AND NOT EXISTS (SELECT 1 FROM conversations c WHERE c.id = m.conversation_id)
+          UNION ALL
+          SELECT 'conversation ' || c.id, 'the numbers of its member ' || quote(x.user) || ' are beyond its last message'
+          FROM members x JOIN conversations c ON c.key = x.conversation
+          WHERE max(x.delivered_number, x.joined_number, x.first_number - 1, coalesce(x.left_number, 0)) > c.last_number
+            OR min(x.read_number, x.joined_number) < 0
+          UNION ALL
+          SELECT 'conversation ' || c.id, 'it changed after the last change of the ledger' FROM conversations c, ledger l
+          WHERE c.changed > l.position
+        """, remedy: restore),
+    InspectionRule(
       code: "content-lost",
       sql: """
         SELECT 'attachment ' || a.id,

@@ -64,7 +64,8 @@ extension SQLiteLedger {
 
   /// A new tally for a transaction.
   func tally(_ number: Int64 = 0) -> ExchangeTally {
-    ExchangeTally(now: clock.now(), time: clock.steady(), token: Token(holder: holder, number: number),
+    ExchangeTally(
+      now: clock.now(), time: clock.steady(), token: Token(holder: holder, number: number),
       number: lastChange &+ 1)
   }
 

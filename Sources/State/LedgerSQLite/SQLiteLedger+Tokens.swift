@@ -54,7 +54,8 @@ extension SQLiteLedger {
   }
 
   private static let readers = SQLText(
-    "SELECT \(SQL.readers) FROM attachments a JOIN messages m USING (conversation_id, message_id) WHERE a.key = ?1")
+    "SELECT \(SQL.readers) FROM attachments a JOIN messages m USING (conversation_id, message_id) WHERE a.key = ?1"
+  )
 
   public func participants(of key: Int64) throws(LedgerError) -> [String] {
     try reading {

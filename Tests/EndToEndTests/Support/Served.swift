@@ -92,7 +92,9 @@ final class ServedHome {
   }
 
   /// A connection to it.
-  func connected() throws -> Int32 {
+  func connected() throws -> Int32 { try Self.connected(port) }
+
+  static func connected(_ port: UInt16) throws -> Int32 {
     let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     try #require(socket >= 0)
     var address = sockaddr_in()
@@ -122,7 +124,15 @@ final class ServedHome {
     _ method: String, _ path: String, token: String? = nil, _ fields: [String] = [], body: Data? = nil,
     leaving: Int? = nil
   ) throws -> Answer {
-    let socket = try connected()
+    try Self.ask(port, method, path, token: token, fields, body: body, leaving: leaving)
+  }
+
+  /// The same where a server may listen on a port.
+  static func ask(
+    _ port: UInt16, _ method: String, _ path: String, token: String? = nil, _ fields: [String] = [],
+    body: Data? = nil, leaving: Int? = nil
+  ) throws -> Answer {
+    let socket = try connected(port)
     defer { close(socket) }
     sluice_limit_receiving(socket, 20_000)
     let lines =
@@ -147,7 +157,7 @@ final class ServedHome {
       if count < 0 { throw Lost(why: "\(method) \(path): error \(errno) after \(bytes.count) bytes") }
       bytes += piece[..<count]
     }
-    return try Self.parsed(bytes, of: method)
+    return try parsed(bytes, of: method)
   }
 
   private static func parsed(_ bytes: Data, of method: String) throws -> Answer {

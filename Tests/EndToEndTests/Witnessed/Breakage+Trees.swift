@@ -70,7 +70,8 @@ extension Breakage {
       Breakage("a child of another message", ["child-astray", "event-wrong"]) { home in
         try home.sql(
           """
-          INSERT INTO messages SELECT conversation_id, 'another', sender_id, participants, text, created_at FROM messages LIMIT 1;
+          INSERT INTO messages (conversation_id, message_id, sender_id, participants, created_at)
+            SELECT conversation_id, 'another', sender_id, participants, created_at FROM messages LIMIT 1;
           UPDATE attachments SET message_id = 'another' WHERE key = \(leaf)
           """)
       },

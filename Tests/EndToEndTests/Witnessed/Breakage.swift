@@ -18,7 +18,7 @@ struct Breakage {
 
   static var all: [Breakage] {
     [
-      ledger, accepted, states, objects, deliveries, events, calls, leases, backlog,
+      ledger, accepted, states, objects, deliveries, events, calls, leases, backlog, conversations,
     ].flatMap { $0 }
   }
 
