@@ -66,8 +66,23 @@ package struct RowImage {
   /// The numbers of their last exchanges.
   package var holders: [Int64: Int64] = [:]
   package var tombstones = 0
+  /// The number of the last change.
+  package var position: Int64 = 0
+  /// By key; by conversation and user; by conversation and id.
+  package var conversations: [Int64: (row: Conversation, pair: String?)] = [:]
+  package var members: [Int64: [Member]] = [:]
+  package var messages: [String: LedgerPort.Message] = [:]
+  /// Earlier texts of messages, by conversation and id.
+  package var versions: [String: Int] = [:]
+  /// The messages that attachments belong to, likewise.
+  package var attachmentMessages: Set<String> = []
 
   package init() {}
+
+  /// How messages are called here.
+  package static func name(_ conversation: String, _ message: String) -> String {
+    "\(conversation) \(message)"
+  }
 }
 
 extension ModelLedger {
@@ -103,6 +118,18 @@ extension ModelRows {
     for (status, count) in counts { image.counts[status] = (count.count, count.bytes) }
     image.holders = holders.mapValues(\.number)
     image.tombstones = tombstones.count
+    image.position = position.number
+    image.conversations = conversations.mapValues { ($0.row, $0.pair) }
+    for key in conversations.keys { image.members[key] = members(of: key) }
+    for (name, message) in messages {
+      let name = RowImage.name(name.conversation, name.message)
+      if let written = message.written { image.messages[name] = written }
+      if !message.versions.isEmpty { image.versions[name] = message.versions.count }
+    }
+    for attachment in attachments.values {
+      let origin = attachment.origin
+      image.attachmentMessages.insert(RowImage.name(origin.conversationId, origin.messageId))
+    }
     return image
   }
 }

@@ -47,6 +47,7 @@ private final class Pair {
   init(_ seed: UInt64) throws {
     (model, sqlite) = (try Bench(.model, seed: seed, time: time), try Bench(.sqlite, seed: seed, time: time))
     draw = RandomExchange(random: SplitMix(state: seed), records: true, expands: true)
+    draw.converses = seed % 3 == 0
     if seed % 2 == 1 { draw.prefetches = [1, 1, 1, 2, 0] }
   }
 

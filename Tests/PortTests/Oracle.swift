@@ -5,9 +5,9 @@ import Pipeline
 /// Checks the rows of a ledger after an exchange against the invariants that no rule may break.
 struct Oracle {
   private(set) var faults: [String] = []
-  private var before = RowImage()
+  private(set) var before = RowImage()
 
-  private mutating func expect(_ isRight: Bool, _ fault: @autoclosure () -> String) {
+  mutating func expect(_ isRight: Bool, _ fault: @autoclosure () -> String) {
     if !isRight && faults.count < 5 { faults.append(fault()) }
   }
 
@@ -17,6 +17,7 @@ struct Oracle {
     names(rows)
     trees(rows)
     transfers(rows)
+    conversations(rows)
     before = rows
   }
 

@@ -44,6 +44,7 @@ private final class WatchedLedger {
   init(_ engine: Engine, _ seed: UInt64) throws {
     bench = try Bench(engine, seed: seed, time: time)
     draw = RandomExchange(random: SplitMix(state: seed), records: true, expands: true)
+    draw.converses = seed > 2
     if seed % 2 == 1 { draw.prefetches = [1, 1, 2, 0] } else { (draw.rarity, draw.files) = (1, 20) }
     try joined()
   }
@@ -154,8 +155,27 @@ extension SQLiteLedger {
     try connection.prepare("SELECT id, number FROM coordinators").rows {
       image.holders[$0.integer(0)] = $0.integer(1)
     }
+    try readConversations(&image)
     image.tombstones = Int(
       try connection.prepare("SELECT count(*) FROM tombstones").first { $0.integer(0) } ?? 0)
     return image
+  }
+
+  private func readConversations(_ image: inout RowImage) throws {
+    image.position = try connection.prepare("SELECT position FROM ledger").first { $0.integer(0) } ?? 0
+    try connection.prepare("SELECT \(Conversation.columns), pair FROM conversations c").rows {
+      image.conversations[$0.integer(0)] = (Conversation($0), $0.optionalText(9))
+    }
+    for key in image.conversations.keys { image.members[key] = try members(of: key) }
+    try connection.prepare("SELECT \(Message.columns) FROM messages m WHERE m.number IS NOT NULL").rows {
+      let message = Message($0)
+      image.messages[RowImage.name(message.conversationId, message.id)] = message
+    }
+    try connection.prepare("SELECT conversation_id, message_id, count(*) FROM versions GROUP BY 1, 2").rows {
+      image.versions[RowImage.name($0.text(0), $0.text(1))] = Int($0.integer(2))
+    }
+    try connection.prepare("SELECT DISTINCT conversation_id, message_id FROM attachments").rows {
+      image.attachmentMessages.insert(RowImage.name($0.text(0), $0.text(1)))
+    }
   }
 }

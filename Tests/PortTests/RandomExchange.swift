@@ -15,6 +15,10 @@ struct RandomExchange {
   var hosts: Set<Int64> = []
   /// Whether contents are taken out of others.
   var expands = false
+  /// Whether people write to each other, also where attachments go.
+  var converses = false
+  /// So many messages were written.
+  var lastMessage = 0
   /// One of so many attachments holds contents.
   var rarity = 3
   /// So many contents were taken out of others.
@@ -34,7 +38,8 @@ struct RandomExchange {
   // MARK: Commands
 
   mutating func command(_ ids: [String]) -> Command {
-    switch number(0...9) {
+    if converses && once(in: 2) { return .conversation(conversationCommand()) }
+    return switch number(0...9) {
     case 0...6: .takeIn((0..<number(0...4)).map { _ in item() })
     case 7 where !ids.isEmpty:
       once(in: 3) ? .refresh(refreshCommand(ids)) : .attachment(attachmentCommand(ids))
@@ -44,6 +49,33 @@ struct RandomExchange {
         : records && once(in: 3) ? .record(recordedCheck()) : .upload(uploadCommand())
     default: .lane(laneCommand())
     }
+  }
+
+  private mutating func conversationCommand() -> ConversationCommand {
+    let users = ["ann", "ben", "cat"]
+    let (user, other) = (pick(users), pick(users))
+    let about = Int64(number(0...12))
+    lastMessage += 1
+    let action: ConversationCommand.Action =
+      switch number(0...15) {
+      case 0:
+        .begin(
+          pick([.direct, .group]), name: pick([nil, nil, "Name"]), pick([.all, .joined]),
+          members: (0...number(0...2)).map { _ in pick(users) })
+      case 1: .rename(pick([nil, "Name", "Other", ""]))
+      case 2: .add(other, pick([.admin, .member]))
+      case 3: .remove(other)
+      case 4: .edit(about, text: pick(["x", "y", ""]))
+      case 5: .delete(about)
+      case 6, 7: .reach(delivered: about, read: Int64(number(0...12)))
+      case 8: .mute(until: pick([nil, 5]), urgentBreaksMute: once(in: 2))
+      default:
+        .write(
+          id: "message \(lastMessage)", clientId: "c\(number(1...max(lastMessage, 1)))",
+          text: pick([nil, "text", "other"]), replyTo: pick([nil, nil, about]), isUrgent: once(in: 4))
+      }
+    return ConversationCommand(
+      pick(["c", "c", "d", "e"]), once(in: 4) ? .service(for: user) : .user(user), action)
   }
 
   private mutating func recordedCheck() -> RecordedCheck {

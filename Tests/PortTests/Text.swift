@@ -91,8 +91,39 @@ func everything(_ ledger: some LedgerQueries, pageLimit: Int = 7) throws -> [Str
       lines.append("again \(same.map { "\($0)" } ?? "none")")
       lines.append("\(try ledger.paths(ofContent: object.sha256))")
     }
+    lines += try talk(ledger, pageLimit)
     return lines + (try changes(ledger, pageLimit))
   }
+}
+
+/// What people have written, as each of them sees it.
+private func talk(_ ledger: some LedgerQueries, _ limit: Int) throws -> [String] {
+  var lines: [String] = []
+  let last = try ledger.position().number
+  for user in [nil, "ann", "ben", "cat", "nobody"] as [String?] {
+    let views = try pages(limit) { try ledger.conversations(of: user, after: $0, limit: limit) }
+    for view in views {
+      lines.append("\(user ?? "all"): \(view)")
+      let own = view.members.first { $0.user == user }
+      var before: Int64?
+      while true {
+        let page = try ledger.messages(in: view.conversation, seenBy: own, before: before, limit: limit)
+        lines += page.map { "\($0)" }
+        guard let next = page.last?.number else { break }
+        before = next
+      }
+      let ids = try ledger.messages(in: view.conversation, seenBy: own, before: nil, limit: 3).map(\.id)
+      let attachments = try ledger.attachments(ofMessages: ids, in: view.conversation.id)
+      lines += attachments.sorted { $0.key < $1.key }.map { "\($0)" }
+    }
+    var place: Int64 = 0
+    while place < last {
+      let (changes, upTo) = try ledger.changes(of: user, after: place, upTo: last, limit: limit)
+      lines.append("\(user ?? "all") from \(place) to \(upTo): \(changes)")
+      place = upTo
+    }
+  }
+  return lines
 }
 
 /// The rows of all pages.

@@ -56,7 +56,9 @@ extension SQLiteLedger {
   // MARK: Messages
 
   package func message(_ number: Int64, in conversationId: String) throws -> Message? {
-    try statement(ConversationText.messageByNumber).first(.text(conversationId), .integer(number)) { Message($0) }
+    try statement(ConversationText.messageByNumber).first(.text(conversationId), .integer(number)) {
+      Message($0)
+    }
   }
 
   package func message(withId id: String, in conversationId: String) throws -> Message? {
@@ -174,8 +176,9 @@ extension Message {
 
   init(_ row: borrowing Row) {
     self.init(
-      in: row.text(0), id: row.text(1), number: row.integer(2), from: row.text(3), clientId: row.optionalText(4),
-      text: row.optionalText(5), replyTo: row.optionalInteger(6), isUrgent: row.optionalInteger(7) == 1,
+      in: row.text(0), id: row.text(1), number: row.integer(2), from: row.text(3),
+      clientId: row.optionalText(4), text: row.optionalText(5), replyTo: row.optionalInteger(6),
+      isUrgent: row.optionalInteger(7) == 1,
       createdAt: row.integer(8), editedAt: row.optionalInteger(9), deletedAt: row.optionalInteger(10),
       changed: row.integer(11))
   }
