@@ -4,6 +4,7 @@ import Pipeline
 /// The rows of any engine at one moment, for the oracle. No code of the rules is used.
 package struct RowImage {
   package struct Attachment {
+    package var id: String
     package var status: Status
     package var size: Int64
     package var sha256: [UInt8]?
@@ -12,10 +13,10 @@ package struct RowImage {
     package var parent, transfer: Int64?
 
     package init(
-      status: Status, size: Int64, sha256: [UInt8]?, url: String?, kept: String?, parent: Int64?,
+      id: String, status: Status, size: Int64, sha256: [UInt8]?, url: String?, kept: String?, parent: Int64?,
       transfer: Int64?
     ) {
-      (self.status, self.size, self.sha256, self.url) = (status, size, sha256, url)
+      (self.id, self.status, self.size, self.sha256, self.url) = (id, status, size, sha256, url)
       (self.kept, self.parent, self.transfer) = (kept, parent, transfer)
     }
   }
@@ -94,7 +95,7 @@ extension ModelRows {
     var image = RowImage()
     image.attachments = attachments.mapValues {
       .init(
-        status: $0.outcome.status, size: $0.outcome.sizeBytes ?? 0, sha256: $0.outcome.sha256,
+        id: $0.origin.id, status: $0.outcome.status, size: $0.outcome.sizeBytes ?? 0, sha256: $0.outcome.sha256,
         url: $0.outcome.url, kept: $0.kept, parent: $0.parent, transfer: $0.transfer)
     }
     image.deliveries = deliveries.mapValues { $0.status == .pending }

@@ -103,8 +103,17 @@ struct ConversationTests {
     #expect(members.map(\.user) == ["ann", "ben", "cid"])
     #expect(
       members.map(\.role) == [.admin, .admin, .member] && members.map(\.isPresent) == [false, true, true])
+    // Nor does the last admin end that by taking a lower role; and whoever comes first into an empty group is one.
+    #expect(try bench.say(.user("ben"), "g", .add("ben", .member)) == Self.changed)
+    func roles() throws -> [Member.Role] {
+      try bench.reader.conversation("g", for: nil)?.members.filter(\.isPresent).map(\.role) ?? []
+    }
+    #expect(try roles() == [.admin, .member])
     #expect(try bench.say(.user("ben"), "g", .remove("cid")) == Self.changed)
     #expect(try bench.say(.user("ben"), "g", .remove("nobody")) == .refused(.notFound))
+    _ = try bench.say(.user("ben"), "g", .remove("ben"))
+    #expect(
+      try bench.say(.service(for: ""), "g", .add("cid", .member)) == Self.changed && roles() == [.admin])
   }
 
   private static let left = ConversationResult.refused(
@@ -284,6 +293,12 @@ struct ConversationTests {
     }
     #expect(report.added == 0 && report.problems.map(\.kind) == [IntakeProblem.noMember])
     #expect(try bench.reader.message("m", of: "c") == nil)
+    // Nor does who was one.
+    _ = try bench.say(.service(for: ""), "c", .add("ann", .member))
+    _ = try bench.say(.service(for: ""), "c", .remove("ann"))
+    let later = try bench.command(.takeIn([Sample.item("a", message: "m")]))
+    guard case .takenIn(let left)? = later.first else { return }
+    #expect(left.added == 0 && left.problems.map(\.kind) == [IntakeProblem.noMember])
     // What came before there was a conversation is its participants', as it was.
     try bench.takeIn(Sample.item("b").replacing(conversation: "old"))
     try bench.group("old", ["cid"])

@@ -110,7 +110,9 @@ struct Oracle {
         expect(
           row.open == queued(key), "attachment \(key) waits for \(row.open), and \(queued(key)) are queued")
       }
+      // The key of one that was deleted may be another's now.
       if let earlier = before.expansions[key], earlier.isWaiting, before.attachments[key]?.status == .queued,
+        before.attachments[key]?.id == attachment.id,
         [.completed, .rejected, .failed, .quarantined].contains(attachment.status)
       {
         expect(queued(key) == 0, "attachment \(key) has ended before its children")

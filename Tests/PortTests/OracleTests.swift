@@ -10,7 +10,7 @@ import Testing
 /// The oracle judges the rows, and the witness the answers, of each engine after each of a thousand random exchanges.
 struct OracleTests {
   private static var seeds: ClosedRange<UInt64> {
-    1...(ProcessInfo.processInfo.environment["SLUICE_SOAK"] == nil ? 4 : 100)
+    1...(ProcessInfo.processInfo.environment["SLUICE_SOAK"] == nil ? 6 : 100)
   }
 
   @Test func theModelKeepsWhatMustHold() throws { try watch(.model) }
@@ -118,11 +118,11 @@ extension SQLiteLedger {
     try connection.prepare(
       """
       SELECT key, status, coalesce(size_bytes, 0), sha256, url, kept, parent,
-        (SELECT transfer_key FROM links l WHERE l.attachment_key = key) FROM attachments
+        (SELECT transfer_key FROM links l WHERE l.attachment_key = key), id FROM attachments
       """
     ).rows { row in
       image.attachments[row.integer(0)] = .init(
-        status: Status(rawValue: row.text(1)) ?? .queued, size: row.integer(2),
+        id: row.text(8), status: Status(rawValue: row.text(1)) ?? .queued, size: row.integer(2),
         sha256: row.isNull(3) ? nil : row.blob(3), url: row.optionalText(4), kept: row.optionalText(5),
         parent: row.optionalInteger(6), transfer: row.optionalInteger(7))
     }

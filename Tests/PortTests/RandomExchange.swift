@@ -54,24 +54,25 @@ struct RandomExchange {
   private mutating func conversationCommand() -> ConversationCommand {
     let users = ["ann", "ben", "cat"]
     let (user, other) = (pick(users), pick(users))
-    let about = Int64(number(0...12))
+    // Few, so that much happens to each.
+    let about = Int64(number(0...5))
     lastMessage += 1
     let action: ConversationCommand.Action =
-      switch number(0...15) {
-      case 0:
+      switch number(0...17) {
+      case 0, 15:
         .begin(
           pick([.direct, .group]), name: pick([nil, nil, "Name"]), pick([.all, .joined]),
           members: (0...number(0...2)).map { _ in pick(users) })
       case 1: .rename(pick([nil, "Name", "Other", ""]))
       case 2: .add(other, pick([.admin, .member]))
-      case 3: .remove(other)
+      case 3, 16: .remove(once(in: 2) ? user : other)
       case 4: .edit(about, text: pick(["x", "y", ""]))
       case 5: .delete(about)
       case 6, 7: .reach(delivered: about, read: Int64(number(0...12)))
       case 8: .mute(until: pick([nil, 5]), urgentBreaksMute: once(in: 2))
       default:
         .write(
-          id: "message \(lastMessage)", clientId: "c\(number(1...max(lastMessage, 1)))",
+          id: "message \(lastMessage)", clientId: "c\(number(1...12))",
           text: pick([nil, "text", "other"]), replyTo: pick([nil, nil, about]), isUrgent: once(in: 4))
       }
     return ConversationCommand(
@@ -237,7 +238,12 @@ struct RandomExchange {
     case (.attachment(let attachment), 4) where attachment.source.transfer != nil:
       return .fetchAgain(key: key, transfer: attachment.source.transfer ?? 0)
     case (.attachment(let attachment), _):
-      let ended = ended(attachment, lease)
+      var ended = ended(attachment, lease)
+      // A person has taken it back, which is told with the lease.
+      if lease.cancellation != nil {
+        ended.outcome = AttachmentOutcome(.cancelled, reason: Sample.reason)
+        ended.children = []
+      }
       let isFirst = attachment.concluded == nil && ended.outcome.status == .completed
       return expands && isFirst && once(in: rarity) ? .expanded(ended) : .attachment(ended)
     }

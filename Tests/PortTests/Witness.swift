@@ -165,6 +165,10 @@ final class Witness {
       expect(ends[attachment.origin.id] == 1, "\(attachment.origin.fileName) ended twice")
       ended.insert(attachment.origin.id)
       work[settlement.job] = nil
+      // Nothing is on record of this attempt: its number comes again.
+      if attachment.steps.isEmpty {
+        attempts = attempts.filter { !$0.hasPrefix("\(attachment.origin.id) ") }
+      }
     case .delivered(let key), .deadLetter(let key, _):
       expect(
         delivered.insert("\(work[settlement.job]?.id ?? "") \(key)").inserted, "delivery \(key) ended twice")

@@ -178,7 +178,9 @@ extension LedgerRows {
     if var known = try member(user, of: conversation.key), known.isPresent {
       if known.role == role { return .done(hasChanged: false) }
       known.role = role
-      return try set(known, of: conversation, &tally)
+      let result = try set(known, of: conversation, &tally)
+      try keepAdmin(of: conversation, &tally)
+      return result
     }
     if try members(of: conversation.key).count(where: \.isPresent) >= Conversation.mostMembers {
       return .refused(.conflict("a conversation has \(Conversation.mostMembers) members at most"))
@@ -187,7 +189,10 @@ extension LedgerRows {
     let first = conversation.history == .all ? 1 : last + 1
     let new = Member(
       user, role, firstNumber: first, joinedNumber: last, deliveredNumber: last, readNumber: last)
-    return try set(new, of: conversation, &tally)
+    let result = try set(new, of: conversation, &tally)
+    // The first of a group that all have left.
+    try keepAdmin(of: conversation, &tally)
+    return result
   }
 
   private mutating func remove(
@@ -197,15 +202,22 @@ extension LedgerRows {
     if !member.isPresent { return .done(hasChanged: false) }
     member.leftNumber = conversation.lastNumber
     let result = try set(member, of: conversation, &tally)
-    // A group is never without somebody who can add others.
-    let rest = try members(of: conversation.key).filter(\.isPresent)
-    if !rest.contains(where: { $0.role == .admin }),
-      var next = rest.min(by: { ($0.joinedNumber, ByteText($0.user)) < ($1.joinedNumber, ByteText($1.user)) })
-    {
-      next.role = .admin
-      _ = try set(next, of: conversation, &tally)
-    }
+    try keepAdmin(of: conversation, &tally)
     return result
+  }
+
+  /// A group is never without somebody who can add others.
+  private mutating func keepAdmin(of conversation: Conversation, _ tally: inout ExchangeTally) throws(Failure)
+  {
+    let present = try members(of: conversation.key).filter(\.isPresent)
+    if present.contains(where: { $0.role == .admin }) { return }
+    guard
+      var next = present.min(by: {
+        ($0.joinedNumber, ByteText($0.user)) < ($1.joinedNumber, ByteText($1.user))
+      })
+    else { return }
+    next.role = .admin
+    _ = try set(next, of: conversation, &tally)
   }
 
   private mutating func reach(
