@@ -170,7 +170,7 @@ final class Place {
     case .reply(let reply): return reply
     case .file(let reply, _): return reply
     // They are allowed, and not applied here.
-    case .commands, .inform, .upload, .store, .check, .await, .body, .stream: return FrontReply(200)
+    case .commands, .inform, .upload, .store, .check, .await, .body, .look, .stream: return FrontReply(200)
     }
   }
 
@@ -187,7 +187,8 @@ final class Place {
   ) throws -> FrontReply {
     switch answer {
     case .reply(let reply): return reply
-    case .body(let next):
+    case .look(let next): return try converse(method, path, API.answer { try next(api) }, authorization)
+    case .body(_, let next):
       let last = path.prefix { $0 != "?" }.split(separator: "/").last ?? ""
       var body = Self.bodies["\(method) \(last)"] ?? "{}"
       let isOfService = authorization.contains { $0.hasSuffix("service") || $0.hasSuffix("admin") }

@@ -105,7 +105,8 @@ final class UploadDesk {
         told.append(reply)
         answer = next
       case .await: throw FrameError("it waits for an attachment")
-      case .body(let next): answer = API.answer { try next(api, body ?? []) }
+      case .body(_, let next): answer = API.answer { try next(api, body ?? []) }
+      case .look(let next): answer = API.answer { try next(api) }
       case .commands(let commands, let next): answer = next(try apply(commands))
       case .check: throw FrameError("it is no upload")
       case .upload(let id, let step): answer = API.answer { try api.take(step, id, request) }

@@ -92,7 +92,9 @@ extension ModelReader {
       isNew($0.changed) && own?.sees($0.number) != false
     }
     if let own, !own.isPresent, !isNew(own.changed), messages.isEmpty { return nil }
-    if members.isEmpty && messages.isEmpty && !isNew(conversation.described) { return nil }
+    let configured = view.members.filter { isNew($0.configured) }
+    let isConfigured = own.map { isNew($0.configured) } ?? !configured.isEmpty
+    if members.isEmpty && messages.isEmpty && !isNew(conversation.described) && !isConfigured { return nil }
     return ConversationChange(view, members: members, messages: messages)
   }
 }

@@ -21,7 +21,7 @@ struct ConversationTests {
           ConversationCommand("d2", .user("ben"), .begin(.direct, name: nil, .all, members: ["ann"]))),
         .conversation(
           ConversationCommand(
-            "d3", .service(for: ""), .begin(.direct, name: nil, .all, members: ["ben", "ann"]))),
+            "d3", .service("shop"), .begin(.direct, name: nil, .all, members: ["ben", "ann"]))),
         .conversation(
           ConversationCommand("d4", .user("an"), .begin(.direct, name: nil, .all, members: ["nben"]))),
       ]
@@ -44,8 +44,8 @@ struct ConversationTests {
   @Test(arguments: Engine.allCases) func aServicesIdIsOneConversation(engine: Engine) throws {
     let bench = try Bench(engine)
     let begin = ConversationCommand.Action.begin(.group, name: "Team", .all, members: ["ann", "ben", "ann"])
-    #expect(try bench.say(.service(for: ""), "g", begin) == .begun(id: "g", isNew: true))
-    #expect(try bench.say(.service(for: ""), "g", begin) == .begun(id: "g", isNew: false))
+    #expect(try bench.say(.service("shop"), "g", begin) == .begun(id: "g", isNew: true))
+    #expect(try bench.say(.service("shop"), "g", begin) == .begun(id: "g", isNew: false))
     #expect(
       try bench.say(.user("eve"), "g", begin)
         == .refused(.conflict("there is a conversation 'g' already")))
@@ -113,7 +113,7 @@ struct ConversationTests {
     #expect(try bench.say(.user("ben"), "g", .remove("nobody")) == .refused(.notFound))
     _ = try bench.say(.user("ben"), "g", .remove("ben"))
     #expect(
-      try bench.say(.service(for: ""), "g", .add("cid", .member)) == Self.changed && roles() == [.admin])
+      try bench.say(.service("shop"), "g", .add("cid", .member)) == Self.changed && roles() == [.admin])
   }
 
   private static let left = ConversationResult.refused(
@@ -284,6 +284,63 @@ struct ConversationTests {
     #expect(try bench.message("c", 2)?.deletedAt == nil && bench.message("c", 2) != nil)
   }
 
+  /// What a service may do does not depend on whether its name is a member's.
+  @Test(arguments: Engine.allCases) func aServiceSeesAllAndWritesForMembersAlone(engine: Engine) throws {
+    let bench = try Bench(engine)
+    try bench.group("g", ["ann"])
+    _ = try bench.write("g", "ann", "c1", "before")
+    _ = try bench.say(.service("shop"), "g", .add("shop", .member))
+    #expect(try bench.say(.service("shop"), "g", .edit(1, text: "mended")) == Self.changed)
+    _ = try bench.say(.service("shop"), "g", .remove("shop"))
+    #expect(try bench.say(.service("shop"), "g", .delete(1)) == Self.changed)
+    func write(_ person: String?, _ client: String) throws -> ConversationResult {
+      try bench.say(
+        .service("shop", for: person), "g", .write(id: "m-\(client)", clientId: client, text: "x"))
+    }
+    guard case .written(let own, isNew: true) = try write(nil, "s1"), own.senderId == "shop",
+      case .written(let hers, isNew: true) = try write("ann", "s2"), hers.senderId == "ann",
+      case .refused(.invalid("senderId", _)) = try write("ban", "s3"),
+      case .refused(.invalid("senderId", _)) = try bench.say(
+        .service("else"), "g", .reach(delivered: 1, read: 1)),
+      case .refused(.invalid("senderId", _)) = try bench.say(
+        .service("else", for: "ban"), "g", .mute(until: 5, urgentBreaksMute: nil))
+    else { return #expect(Bool(false), "for its members alone") }
+  }
+
+  /// How one has muted a conversation, the others are not told, not even that something was set.
+  @Test(arguments: Engine.allCases) func mutingIsOnesOwn(engine: Engine) throws {
+    let bench = try Bench(engine)
+    try bench.group("g", ["ann", "ben"])
+    let before = try bench.reader.position().number
+    #expect(
+      try bench.say(.user("ben"), "g", .mute(until: .some(5), urgentBreaksMute: nil)) == Self.changed)
+    #expect(
+      try bench.say(.user("ben"), "g", .mute(until: nil, urgentBreaksMute: false)) == Self.changed)
+    let member = try #require(try bench.member("g", "ben"))
+    #expect(member.mutedUntil == 5 && !member.urgentBreaksMute, "each is set for itself")
+    #expect(try bench.say(.user("ben"), "g", .mute(until: nil, urgentBreaksMute: nil)) == Self.unchanged)
+    let now = try bench.reader.position().number
+    func told(_ user: String) throws -> Int {
+      try bench.reader.changes(of: user, after: before, upTo: now, limit: 9).changes.count
+    }
+    #expect(try told("ben") == 1 && told("ann") == 0)
+    #expect(try bench.say(.user("ben"), "g", .mute(until: .some(nil), urgentBreaksMute: nil)) == Self.changed)
+    #expect(try bench.member("g", "ben")?.mutedUntil == nil)
+  }
+
+  /// A client that knows a message by its own name for it sends files into that message.
+  @Test(arguments: Engine.allCases) func anAttachmentMayNameItsMessageAsItsClientDoes(engine: Engine) throws {
+    let bench = try Bench(engine)
+    try bench.group("c", ["ann", "ben"])
+    let message = try bench.write("c", "ann", "mine", "see")
+    try bench.takeIn(Sample.item("a", message: "mine"))
+    #expect(try bench.attachment("a").origin.messageId == message.id)
+    #expect(try bench.seen("c", by: "ben") == [1])
+    // Another's names are its own.
+    try bench.takeIn(Sample.item("b", message: "mine", sender: "ben"))
+    #expect(try bench.attachment("b").origin.messageId == "mine" && bench.seen("c", by: "ben") == [2, 1])
+  }
+
   @Test(arguments: Engine.allCases) func whoIsNoMemberBringsNothing(engine: Engine) throws {
     let bench = try Bench(engine)
     try bench.group("c", ["cid"])
@@ -294,8 +351,8 @@ struct ConversationTests {
     #expect(report.added == 0 && report.problems.map(\.kind) == [IntakeProblem.noMember])
     #expect(try bench.reader.message("m", of: "c") == nil)
     // Nor does who was one.
-    _ = try bench.say(.service(for: ""), "c", .add("ann", .member))
-    _ = try bench.say(.service(for: ""), "c", .remove("ann"))
+    _ = try bench.say(.service("shop"), "c", .add("ann", .member))
+    _ = try bench.say(.service("shop"), "c", .remove("ann"))
     let later = try bench.command(.takeIn([Sample.item("a", message: "m")]))
     guard case .takenIn(let left)? = later.first else { return }
     #expect(left.added == 0 && left.problems.map(\.kind) == [IntakeProblem.noMember])
@@ -328,7 +385,7 @@ struct ConversationTests {
         case 8: .remove(users[Int.random(in: 0..<3, using: &random)])
         default: .add(users[Int.random(in: 0..<3, using: &random)], .admin)
         }
-      _ = try bench.say(step % 7 == 0 ? .service(for: user) : .user(user), id, action)
+      _ = try bench.say(step % 7 == 0 ? .service("shop", for: user) : .user(user), id, action)
       if step % 10 == 0 {
         for user in users { try clients[user]?.follow(bench.reader, limit: limit) }
       }
@@ -396,7 +453,7 @@ extension Bench {
     _ id: String, _ members: [String], _ history: Conversation.History = .joined
   ) throws {
     let begin = ConversationCommand.Action.begin(.group, name: nil, history, members: members)
-    try #require(try say(.service(for: ""), id, begin) == .begun(id: id, isNew: true))
+    try #require(try say(.service("shop"), id, begin) == .begun(id: id, isNew: true))
   }
 
   fileprivate func write(_ id: String, _ user: String, _ client: String, _ text: String) throws -> Message {

@@ -31,7 +31,7 @@ extension Oracle {
       expect(own == Array(1..<(row.lastNumber + 1)), "\(row.id) has the messages \(own) of \(row.lastNumber)")
       let members = rows.members[key] ?? []
       judge(members, of: row, pair, rows, earlier: before.members[key] ?? [])
-      let last = max(newest[row.id] ?? 0, row.described, members.map(\.changed).max() ?? 0)
+      let last = max(newest[row.id] ?? 0, row.described, members.map { max($0.changed, $0.configured) }.max() ?? 0)
       expect(row.changed == last, "\(row.id) changed at \(row.changed), and what is in it at \(last)")
     }
     let pairs = rows.conversations.values.compactMap(\.pair)
@@ -60,7 +60,7 @@ extension Oracle {
       expect(
         before.readNumber <= member.readNumber && before.deliveredNumber <= member.deliveredNumber,
         "\(name) has read less than before")
-      expect(before == member || member.changed == rows.position, "\(name) has changed, and does not say so")
+      expect(before == member || max(member.changed, member.configured) == rows.position, "\(name) has changed, and does not say so")
     }
     for member in earlier {
       expect(members.contains { $0.user == member.user }, "\(member.user) is forgotten in \(row.id)")

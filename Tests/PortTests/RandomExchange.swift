@@ -69,14 +69,14 @@ struct RandomExchange {
       case 4: .edit(about, text: pick(["x", "y", ""]))
       case 5: .delete(about)
       case 6, 7: .reach(delivered: about, read: Int64(number(0...12)))
-      case 8: .mute(until: pick([nil, 5]), urgentBreaksMute: once(in: 2))
+      case 8: .mute(until: pick([nil, .some(nil), 5]), urgentBreaksMute: pick([nil, true, false]))
       default:
         .write(
           id: "message \(lastMessage)", clientId: "c\(number(1...12))",
           text: pick([nil, "text", "other"]), replyTo: pick([nil, nil, about]), isUrgent: once(in: 4))
       }
     return ConversationCommand(
-      pick(["c", "c", "d", "e"]), once(in: 4) ? .service(for: user) : .user(user), action)
+      pick(["c", "c", "d", "e"]), once(in: 4) ? .service("shop", for: user) : .user(user), action)
   }
 
   private mutating func recordedCheck() -> RecordedCheck {

@@ -4,6 +4,9 @@ import Platform
 
 // What people do in conversations. Rights are looked at by the rules, in the transaction that changes something.
 extension API {
+  /// Bytes of a body, which comes in one frame: the longest text fits, unless most of its characters are escaped.
+  private static let messageLimit: Int64 = 90 << 10
+
   func converse(
     _ route: Route, _ ids: [String], _ request: FrontRequest, _ token: AccessToken
   ) throws -> Answer {
@@ -20,7 +23,7 @@ extension API {
     guard type == "application/json" else {
       throw Problem(415, "wrong-type", "the body is JSON, with 'Content-Type: application/json'")
     }
-    return .body { api, bytes in try api.converse(route, ids, bytes, token) }
+    return .body(limit: Self.messageLimit) { api, bytes in try api.converse(route, ids, bytes, token) }
   }
 
   private func converse(
@@ -68,14 +71,14 @@ extension API {
         ConversationCommand(
           ids[0], Self.author(token, try sender(given, token)),
           .mute(
-            until: try given.time("mutedUntil"),
-            urgentBreaksMute: try given.boolean("urgentBreaksMute") ?? true)))
+            until: given.has("mutedUntil") ? .some(try given.time("mutedUntil")) : nil,
+            urgentBreaksMute: try given.boolean("urgentBreaksMute"))))
     default: throw Problem.notFound
     }
   }
 
   private static func author(_ token: AccessToken, _ person: String?) -> ConversationCommand.Author {
-    token.role == .user ? .user(token.name) : .service(for: person ?? token.name)
+    token.role == .user ? .user(token.name) : .service(token.name, for: person)
   }
 
   /// For whom a service does it.
@@ -89,7 +92,9 @@ extension API {
 
   /// The number of a message in a path.
   static func number(_ text: String) throws(Problem) -> Int64 {
-    guard let number = Int64(text), number > 0, String(number) == text else { throw Problem.notFound }
+    guard let number = Int64(text), number > 0, String(number) == text else {
+      throw invalid("message", "is the number of a message here, such as 7, and not the client's name for it")
+    }
     return number
   }
 
@@ -106,33 +111,43 @@ extension API {
       .begin(kind ?? .group, name: try given.text("name"), history ?? .joined, members: members))
     return Self.command(command) { result in
       guard case .begun(let id, let isNew) = result else { return nil }
-      var reply = Self.json(Self.text { $0.member("id", id) }, isNew ? 201 : 200)
-      reply.fields.append(.init("Location", "/v1/conversations/\(PercentEncoding.text(id))"))
-      return reply
+      return .look { api in
+        let user = token.role == .user ? token.name : nil
+        guard let view = try api.ledger.conversation(id, for: user) else { throw Problem.notFound }
+        var reply = Self.json(try api.text(view, user), isNew ? 201 : 200)
+        reply.fields.append(.init("Location", "/v1/conversations/\(PercentEncoding.text(id))"))
+        return .reply(reply)
+      }
     }
   }
 
   private static func written(_ command: ConversationCommand) -> Answer {
-    Self.command(command) { result in
+    let user: String? = if case .user(let user) = command.author { user } else { nil }
+    return Self.command(command) { result in
       guard case .written(let message, let isNew) = result else { return nil }
-      return json(text { message.write(to: &$0) }, isNew ? 201 : 200)
+      return .look { api in
+        guard let view = try api.ledger.conversation(message.conversationId, for: user) else {
+          throw Problem.notFound
+        }
+        return .reply(json(try api.text([message], view, isForUser: user != nil)[0], isNew ? 201 : 200))
+      }
     }
   }
 
   private static func done(_ command: ConversationCommand) -> Answer {
     Self.command(command) { result in
       guard case .done(let hasChanged) = result else { return nil }
-      return json("{\"changed\":\(hasChanged)}")
+      return .reply(json("{\"changed\":\(hasChanged)}"))
     }
   }
 
   private static func command(
-    _ command: ConversationCommand, _ reply: @escaping @Sendable (ConversationResult) -> FrontReply?
+    _ command: ConversationCommand, _ answer: @escaping @Sendable (ConversationResult) -> Answer?
   ) -> Answer {
     .commands([.conversation(command)]) { results in
       guard case .conversation(let result)? = results.first else { return .reply(Problem.away.reply) }
       if case .refused(let refusal) = result { return .reply(Problem(refusal).reply) }
-      return .reply(reply(result) ?? Problem.away.reply)
+      return answer(result) ?? .reply(Problem.away.reply)
     }
   }
 

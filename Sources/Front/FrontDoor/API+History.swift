@@ -50,7 +50,7 @@ extension API {
   }
 
   /// A conversation with its last message.
-  private func text(_ view: ConversationView, _ user: String?) throws -> String {
+  func text(_ view: ConversationView, _ user: String?) throws -> String {
     let last = try view.last.map { try text([$0], view, isForUser: user != nil)[0] }
     return Self.text { writer in
       view.write(to: &writer, for: user)
@@ -60,7 +60,7 @@ extension API {
   }
 
   /// Messages with their attachments.
-  private func text(_ messages: [Message], _ view: ConversationView, isForUser: Bool) throws -> [String] {
+  func text(_ messages: [Message], _ view: ConversationView, isForUser: Bool) throws -> [String] {
     let attachments = try ledger.attachments(ofMessages: messages.map(\.id), in: view.conversation.id)
     return messages.map { message in
       Self.text {
@@ -94,9 +94,15 @@ extension API {
   private func sync(_ request: FrontRequest, _ user: String?) throws -> FrontReply {
     let query = try ListQuery(request, .sync, most: 1000, usual: Self.usualChanges)
     let now = try ledger.position()
-    guard let since = query.values["since"] else { return try whole(now, user) }
-    guard let since = Position(since) else {
-      throw Self.invalid("since", "is the 'position' of the answer before; leave it out for all")
+    var since = Position(history: now.history, number: 0)
+    if let given = query.values["since"] {
+      // Of an event's id, what is not told in full is told again.
+      guard let place = given == "0" ? since : EventFeed.Mark(given)?.position else {
+        throw Self.invalid("since", "is the 'position' of the answer before, or 0 for all; leave it out to begin")
+      }
+      since = place
+    } else if let user {
+      return try whole(now, user)
     }
     guard since.history == now.history, since.number <= now.number else {
       throw Problem(
@@ -115,15 +121,15 @@ extension API {
         writer.array { writer in for message in messages { writer.raw(message) } }
       }
     }
-    return Self.synced(Position(history: now.history, number: upTo), upTo < now.number, isWhole: false, rows)
+    return Self.synced(
+      Position(history: now.history, number: upTo), upTo < now.number, isWhole: since.number == 0, rows)
   }
 
-  /// All conversations of a user with the last message of each; of a service, none: it follows from here.
-  private func whole(_ now: Position, _ user: String?) throws -> FrontReply {
+  /// All conversations of a user with the last message of each.
+  private func whole(_ now: Position, _ user: String) throws -> FrontReply {
     var rows: [String] = []
     var mark: PageMark?
     repeat {
-      guard let user else { break }
       let page = try ledger.conversations(of: user, after: mark, limit: Self.usualChanges)
       for view in page.rows {
         let last = try view.last.map { try text([$0], view, isForUser: true) } ?? []

@@ -26,7 +26,9 @@ final class API {
     /// The answer follows once an attachment has ended, or after so many seconds.
     case await(String, seconds: Int)
     /// The answer follows from the body.
-    case body(@Sendable (API, [UInt8]) throws -> Answer)
+    case body(limit: Int64 = bodyLimit, @Sendable (API, [UInt8]) throws -> Answer)
+    /// The answer is looked up, once what it waited for is on record.
+    case look(@Sendable (API) throws -> Answer)
     /// A step that needs an upload for itself: one that another request is at ends first.
     case upload(String, UploadStep)
     /// The body goes to the file of an upload; the answer follows from what came of it.

@@ -34,6 +34,12 @@ extension EventFeed {
           kind: "members", audience: .users(Set(present.map { ByteText($0.user) })), full: text, short: text)
       )
     }
+    // How one has muted it is told to its other devices alone.
+    for member in view.members where member.configured == number {
+      let text = Self.json { view.write(to: &$0, for: member.user) }
+      events.append(
+        Event(kind: "conversation", audience: .usersAlone([ByteText(member.user)]), full: text, short: text))
+    }
     let attachments = try ledger.attachments(ofMessages: change.messages.map(\.id), in: view.conversation.id)
     for message in change.messages {
       let readers = view.members.filter { $0.sees(message.number) }.map { ByteText($0.user) }

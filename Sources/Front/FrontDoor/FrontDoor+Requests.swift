@@ -81,9 +81,12 @@ extension FrontDoor {
       let next = API.answer { try api.fetched(id, asked.request, isOverdue: false) }
       if case .await = next { return }
       if desk.stopAwaiting(id, asked.serial) { self.answer(next, asked, api) }
-    case .body(let next):
-      desk.read(RequestDesk.Reading(asked: asked, next: next))
-      desk.send(.takeBody(serial: asked.serial, limit: API.bodyLimit))
+    case .look(let next):
+      let found = api.map { api in API.answer { try next(api) } }
+      self.answer(found ?? .reply(Problem.away.reply), asked, api)
+    case .body(let limit, let next):
+      desk.read(RequestDesk.Reading(asked: asked, limit: limit, next: next))
+      desk.send(.takeBody(serial: asked.serial, limit: limit))
     case .upload(let id, let step): take(step, of: id, asked, api)
     case .check(let order, let file, let asker, let next):
       hold(asked, api)
@@ -139,12 +142,12 @@ extension FrontDoor {
   func take(_ body: Result<[UInt8], BodyFault>, of serial: UInt64, _ api: API?) {
     guard let reading = desk.takeReading(serial) else { return }
     switch body {
-    case .success(let bytes) where bytes.count > API.bodyLimit:
-      answer(.reply(Problem.longBody.reply), reading.asked, api)
+    case .success(let bytes) where bytes.count > reading.limit:
+      answer(.reply(Problem.longBody(reading.limit).reply), reading.asked, api)
     case .success(let bytes):
       let next = api.map { api in API.answer { try reading.next(api, bytes) } } ?? .reply(Problem.away.reply)
       answer(next, reading.asked, api)
-    case .failure(.tooLong): answer(.reply(Problem.longBody.reply), reading.asked, api)
+    case .failure(.tooLong): answer(.reply(Problem.longBody(reading.limit).reply), reading.asked, api)
     case .failure(.cut): break
     }
   }

@@ -107,7 +107,9 @@ struct Problem: Error {
       remedy: "'GET /v1/uploads' lists them: go on with one, or give it up with DELETE")
   }
 
-  static let longBody = Problem(413, "too-large", "the body of this request has at most 64 KiB")
+  static func longBody(_ limit: Int64) -> Problem {
+    Problem(413, "too-large", "the body of this request has at most \(limit >> 10) KiB")
+  }
 
   static let away = Problem(
     503, "away", "the ledger cannot be reached at the moment", remedy: "try again",

@@ -37,6 +37,8 @@ extension RequestDesk {
   /// Its body is being read.
   struct Reading: Sendable {
     var asked: Asked
+    /// Bytes that it may have.
+    var limit: Int64
     var next: @Sendable (API, [UInt8]) throws -> API.Answer
   }
 }

@@ -67,14 +67,16 @@ public struct Member: Sendable, Equatable {
   public var mutedUntil: Int64?
   /// What is urgent is told all the same.
   public var urgentBreaksMute: Bool
-  /// See ``Conversation/changed``.
+  /// See ``Conversation/changed``: of all but how it has muted the conversation, which only it is told; and of that.
   public var changed: Int64
+  public var configured: Int64
 
   package init(
     _ user: String, _ role: Role, firstNumber: Int64, joinedNumber: Int64, leftNumber: Int64? = nil,
     deliveredNumber: Int64, readNumber: Int64, mutedUntil: Int64? = nil, urgentBreaksMute: Bool = true,
-    changed: Int64 = 0
+    changed: Int64 = 0, configured: Int64 = 0
   ) {
+    self.configured = configured
     (self.user, self.role, self.firstNumber, self.joinedNumber) = (user, role, firstNumber, joinedNumber)
     (self.leftNumber, self.deliveredNumber, self.readNumber) = (leftNumber, deliveredNumber, readNumber)
     (self.mutedUntil, self.urgentBreaksMute, self.changed) = (mutedUntil, urgentBreaksMute, changed)
@@ -136,12 +138,13 @@ public struct ConversationCommand: Sendable, Equatable {
   public enum Author: Sendable, Equatable {
     /// A person, who has the rights of its membership.
     case user(String)
-    /// The product itself, which may do all; in the place of this person where it writes or reads.
-    case service(for: String)
+    /// The product itself, by the name of its token, which may do all; where it writes or reads, in the place of this person.
+    case service(String, for: String? = nil)
 
     public var user: String {
       switch self {
-      case .user(let user), .service(let user): user
+      case .user(let user): user
+      case .service(let name, let person): person ?? name
       }
     }
 
@@ -164,7 +167,8 @@ public struct ConversationCommand: Sendable, Equatable {
     case delete(Int64)
     /// Has been told, and has read, up to these messages.
     case reach(delivered: Int64, read: Int64)
-    case mute(until: Int64?, urgentBreaksMute: Bool)
+    /// Sets what is given.
+    case mute(until: Int64??, urgentBreaksMute: Bool?)
   }
 
   public var conversationId: String

@@ -13,6 +13,8 @@ extension LedgerRows {
       return .refused(.notFound)
     }
     let member = try member(command.author.user, of: conversation.key)
+    // A service sees all, also where somebody has made it a member.
+    let reader = command.author.isService ? nil : member
     // Who has left still sees what was written before, and changes nothing but what it has read of that.
     guard command.author.isService || member != nil else { return .refused(.notFound) }
     let isPresent = command.author.isService || member?.isPresent == true
@@ -46,31 +48,44 @@ extension LedgerRows {
       var message = Message(
         in: conversation.id, id: id, number: 0, from: command.author.user, clientId: clientId, text: text,
         replyTo: replyTo, isUrgent: isUrgent, createdAt: tally.now)
-      return try write(&message, in: conversation, member, &tally)
+      if case .service(_, let person?) = command.author, member?.isPresent != true {
+        return .refused(
+          .invalid("senderId", "is no member of the conversation: '\(person)'; add it first"))
+      }
+      return try write(&message, in: conversation, reader, &tally)
     case .edit(let number, let text):
-      guard var message = try visible(number, in: conversation, member) else { return .refused(.notFound) }
+      guard var message = try visible(number, in: conversation, reader) else { return .refused(.notFound) }
       if !command.author.isService && !Self.isSame(message.senderId, command.author.user) {
         return .refused(.forbidden("a message is changed by its sender alone"))
       }
       return try edit(&message, text, in: conversation, &tally)
     case .delete(let number):
-      guard let message = try visible(number, in: conversation, member) else { return .refused(.notFound) }
+      guard let message = try visible(number, in: conversation, reader) else { return .refused(.notFound) }
       if !isAdmin && !Self.isSame(message.senderId, command.author.user) {
         return .refused(.forbidden("a message is deleted by its sender, or by an admin of the group"))
       }
       return try delete(message, in: conversation, by: command.author.user, &tally)
     case .mute(let until, let urgentBreaksMute):
-      guard var member else { return .refused(.notFound) }
-      if member.mutedUntil == until && member.urgentBreaksMute == urgentBreaksMute {
-        return .done(hasChanged: false)
-      }
-      (member.mutedUntil, member.urgentBreaksMute) = (until, urgentBreaksMute)
-      return try set(member, of: conversation, &tally)
+      guard var member else { return Self.forWhom }
+      let before = member
+      if let until { member.mutedUntil = until }
+      if let urgentBreaksMute { member.urgentBreaksMute = urgentBreaksMute }
+      if member == before { return .done(hasChanged: false) }
+      member.configured = tally.number
+      try setMember(member, of: conversation.key)
+      var conversation = conversation
+      try touch(&conversation, &tally)
+      return .done(hasChanged: true)
     }
   }
 
   private static var adminsOnly: ConversationResult {
     .refused(.forbidden("an admin of the group does this"))
+  }
+
+  /// A service has to name a member.
+  private static var forWhom: ConversationResult {
+    .refused(.invalid("senderId", "says for which member this is"))
   }
 
   private static func isSame(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
@@ -224,7 +239,7 @@ extension LedgerRows {
     _ conversation: Conversation, _ member: Member?, delivered: Int64, read: Int64,
     _ tally: inout ExchangeTally
   ) throws(Failure) -> ConversationResult {
-    guard var member else { return .refused(.notFound) }
+    guard var member else { return Self.forWhom }
     let last = min(conversation.lastNumber, member.leftNumber ?? .max)
     let read = max(member.readNumber, min(read, last))
     let delivered = max(member.deliveredNumber, read, min(delivered, last))
@@ -292,6 +307,7 @@ extension LedgerRows {
     _ message: inout Message, _ text: String, in conversation: Conversation, _ tally: inout ExchangeTally
   ) throws(Failure) -> ConversationResult {
     if message.deletedAt != nil { return .refused(.conflict("the message was deleted")) }
+    if text.isEmpty { return .refused(.invalid("text", "is not empty; delete the message to take it away")) }
     if let fault = Self.fault(ofText: text) { return .refused(.invalid("text", fault)) }
     if message.text.map({ Self.isSame($0, text) }) == true { return .done(hasChanged: false) }
     if let before = message.text { try addVersion(of: message, before) }
@@ -332,11 +348,20 @@ extension LedgerRows {
         item.origin, "'\(item.senderId)' is no member of conversation '\(conversation.id)'; add it first",
         kind: IntakeProblem.noMember)
     }
-    guard let id = item.messageId, let message = try message(withId: id, in: conversation.id),
+    guard let id = item.messageId, let message = try written(id, item, in: conversation),
       message.deletedAt != nil
     else { return nil }
     return IntakeProblem(
       item.origin, "message '\(id)' was deleted; give it another messageId", kind: IntakeProblem.goneMessage)
+  }
+
+  /// The message that an attachment names: by its id, or by what its sender's client calls it.
+  func written(_ id: String, _ item: IntakeItem, in conversation: Conversation) throws(Failure) -> Message? {
+    if let message = try message(withId: id, in: conversation.id) { return message }
+    guard let message = try message(ofClient: id, from: item.senderId),
+      Self.isSame(message.conversationId, conversation.id)
+    else { return nil }
+    return message
   }
 
   /// A message came with an attachment: it gets its number.

@@ -40,6 +40,9 @@ extension LedgerRows {
       if let problem = try problem(of: item, in: conversation) { return report.refuse(problem) }
       // Its members say who reads it.
       item.checksParticipants = false
+      if let id = item.messageId, let message = try written(id, item, in: conversation) {
+        item.messageId = message.id
+      }
     }
     // Then the message, if it has an id: a file must not join another sender's message.
     if let messageId = item.messageId {

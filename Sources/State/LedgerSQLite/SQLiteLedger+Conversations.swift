@@ -50,7 +50,7 @@ extension SQLiteLedger {
       .integer(conversation), .text(member.user), .text(member.role.rawValue), .integer(member.firstNumber),
       .integer(member.joinedNumber), .optional(member.leftNumber), .integer(member.deliveredNumber),
       .integer(member.readNumber), .optional(member.mutedUntil), .integer(member.urgentBreaksMute ? 1 : 0),
-      .integer(member.changed))
+      .integer(member.changed), .integer(member.configured))
   }
 
   // MARK: Messages
@@ -119,9 +119,9 @@ extension SQLiteLedger {
     static let setMember = SQLText(
       """
       INSERT INTO members (conversation, \(Member.names.joined(separator: ", ")))
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
       ON CONFLICT DO UPDATE SET role = ?3, first_number = ?4, joined_number = ?5, left_number = ?6, delivered_number = ?7,
-        read_number = ?8, muted_until = ?9, urgent_breaks_mute = ?10, changed = ?11
+        read_number = ?8, muted_until = ?9, urgent_breaks_mute = ?10, changed = ?11, configured = ?12
       """)
     static let messages = "SELECT \(Message.columns) FROM messages m WHERE m.conversation_id = ?1"
     static let messageByNumber = SQLText(messages + " AND m.number = ?2")
@@ -153,7 +153,7 @@ extension Conversation {
 extension Member {
   static let names = [
     "user", "role", "first_number", "joined_number", "left_number", "delivered_number", "read_number",
-    "muted_until", "urgent_breaks_mute", "changed",
+    "muted_until", "urgent_breaks_mute", "changed", "configured",
   ]
   /// Of `members x`.
   static let columns = names.map { "x.\($0)" }.joined(separator: ", ")
@@ -163,7 +163,7 @@ extension Member {
       row.text(0), Role(rawValue: row.text(1)) ?? .member, firstNumber: row.integer(2),
       joinedNumber: row.integer(3), leftNumber: row.optionalInteger(4), deliveredNumber: row.integer(5),
       readNumber: row.integer(6), mutedUntil: row.optionalInteger(7), urgentBreaksMute: row.integer(8) == 1,
-      changed: row.integer(9))
+      changed: row.integer(9), configured: row.integer(10))
   }
 }
 

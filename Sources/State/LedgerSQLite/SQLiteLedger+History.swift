@@ -149,7 +149,8 @@ extension SQLiteLedger {
       let hasLeft = !own.isPresent && !isNew(own.changed)
       if hasLeft && messages.isEmpty { return nil }
     }
-    if members.isEmpty && messages.isEmpty && !isNew(conversation.described) { return nil }
+    let isConfigured = own.map { isNew($0.configured) } ?? view.members.contains { isNew($0.configured) }
+    if members.isEmpty && messages.isEmpty && !isNew(conversation.described) && !isConfigured { return nil }
     return ConversationChange(view, members: members, messages: messages)
   }
 

@@ -149,6 +149,7 @@ enum Schema {
       muted_until INTEGER,
       urgent_breaks_mute INTEGER NOT NULL CHECK (urgent_breaks_mute IN (0, 1)),
       changed INTEGER NOT NULL,
+      configured INTEGER NOT NULL,      -- as `changed`, of the two columns about muting
       PRIMARY KEY (conversation, user),
       CHECK (read_number <= delivered_number)
     ) STRICT, WITHOUT ROWID;

@@ -29,7 +29,7 @@ struct ServedMessagesTests {
   /// Begins a conversation.
   private func begin(_ body: String) throws -> String {
     let (status, json) = try ask("POST", "/v1/conversations", ann, body)
-    try #require(status == 201)
+    try #require(status == 201 && json["members"].elements.first?["user"].text == "ann")
     return try #require(json["id"].text)
   }
 
@@ -50,6 +50,7 @@ struct ServedMessagesTests {
     #expect(stream.next()?.kind == "start")
     let sent = try ask("PUT", "\(path)/messages/c-1", ann, #"{"text":"Hello \"Ben\" \u00e9"}"#)
     #expect(sent.status == 201 && sent.json["number"] == .number(1))
+    #expect(sent.json["attachments"].elements.isEmpty && sent.json["receipts"]["of"] == .number(1))
     let again = try ask("PUT", "\(path)/messages/c-1", ann, #"{"text":"other"}"#)
     #expect(again.status == 200 && again.json["text"].text == "Hello \"Ben\" é")
     let told = try #require(stream.next())
@@ -170,7 +171,7 @@ struct ServedMessagesTests {
       ("PUT", "\(path)/messages/a", #"{"text":5}"#, 400), ("PUT", "\(path)/messages/a", #"{"text":""}"#, 400),
       ("PUT", "\(path)/messages/a", #"{"text":"x","replyTo":1}"#, 400),
       ("PUT", "\(path)/messages/\(String(repeating: "i", count: 257))", #"{"text":"x"}"#, 400),
-      ("PATCH", "\(path)/messages/01", #"{"text":"x"}"#, 404), ("PATCH", path, "{}", 400),
+      ("PATCH", "\(path)/messages/01", #"{"text":"x"}"#, 400), ("PATCH", path, "{}", 400),
       ("PUT", "\(path)/members/ben", #"{"role":"owner"}"#, 400), ("PUT", "\(path)/read", "{}", 400),
       ("PUT", "\(path)/settings", #"{"mutedUntil":"soon"}"#, 400),
     ] {
@@ -183,6 +184,50 @@ struct ServedMessagesTests {
       ("since=1-1", 410), ("since=x", 400), ("limit=0", 400), ("limit=1001", 400), ("colour=1", 400),
     ] { #expect(try ask("GET", "/v1/sync?\(query)", ann).status == status, "\(query)") }
     #expect(try ask("GET", "\(path)/messages?before=0", ann).status == 400)
+    #expect(served.stop() == 0)
+  }
+
+  /// A product's backend begins with all that there is, and goes on from what it was told last: a position, or the id of an event.
+  @Test func aBackendFollowsAllConversations() throws {
+    let rooms = try (1...3).map { try begin(#"{"members":["ben"],"name":"\#($0)"}"#) }
+    for (number, room) in rooms.enumerated() {
+      for one in 0...number {
+        let path = "/v1/conversations/\(room)/messages/\(number)-\(one)"
+        #expect(try ask("PUT", path, ann, #"{"text":"x"}"#).status == 201)
+      }
+    }
+    var seen: [String] = []
+    var position: String?
+    while true {
+      let since = position.map { "&since=\($0)" } ?? ""
+      let page = try ask("GET", "/v1/sync?limit=2\(since)", shop).json
+      #expect(page["isWhole"] == .boolean(position == nil))
+      for conversation in page["conversations"].elements {
+        seen += conversation["messages"].elements.compactMap { $0["clientId"].text }
+      }
+      position = page["position"].text
+      if page["more"] != .boolean(true) { break }
+    }
+    #expect(seen.sorted() == ["0-0", "1-0", "1-1", "2-0", "2-1", "2-2"])
+    // A user reads all of its history so, too.
+    let all = try ask("GET", "/v1/sync?since=0&limit=1000", ben).json["conversations"].elements
+    #expect(all.flatMap { $0["messages"].elements }.count == 6)
+    #expect(try ask("GET", "/v1/sync?since=\(position ?? "")%2B1", ben).status == 200)
+    let stream = try served.listen(shop, ["Last-Event-ID: \(position ?? "")"])
+    #expect(stream.next()?.kind == "start")
+    #expect(try ask("PUT", "/v1/conversations/\(rooms[0])/messages/z", ben, #"{"text":"y"}"#).status == 201)
+    #expect(try JSON(#require(stream.next()).data)["clientId"].text == "z")
+    #expect(served.stop() == 0)
+  }
+
+  /// The longest text fits into a request.
+  @Test func aTextOf64KiBIsTaken() throws {
+    let room = try begin(#"{"members":[]}"#)
+    let text = String(repeating: "ä", count: 32 << 10)
+    let path = "/v1/conversations/\(room)/messages"
+    #expect(try ask("PUT", "\(path)/a", ann, #"{"text":"\#(text)"}"#).json["text"].text == text)
+    #expect(try ask("PUT", "\(path)/b", ann, #"{"text":"\#(text)x"}"#).status == 400)
+    #expect(try ask("PUT", "\(path)/c", ann, #"{"text":"\#(text + text)"}"#).status == 413)
     #expect(served.stop() == 0)
   }
 
