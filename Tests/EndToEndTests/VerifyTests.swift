@@ -303,7 +303,7 @@ import Testing
     (
       """
       INSERT INTO conversations VALUES (1, 'c', 'group', NULL, 'all', NULL, 0, 0, 0, 0);
-      INSERT INTO members VALUES (1, 'ann', 'admin', 1, 0, NULL, 1, 1, NULL, 1, 0, 0)
+      INSERT INTO members VALUES (1, 'ann', 'admin', 1, 0, 0, NULL, NULL, NULL, 1, 1, NULL, 1, 0, 0)
       """, "conversation-differs", false
     ),
     (

@@ -192,7 +192,7 @@ final class Place {
       let last = path.prefix { $0 != "?" }.split(separator: "/").last ?? ""
       var body = Self.bodies["\(method) \(last)"] ?? "{}"
       let isOfService = authorization.contains { $0.hasSuffix("service") || $0.hasSuffix("admin") }
-      if isOfService && ["read", "delivered", "settings"].contains(last) {
+      if isOfService && ["read", "delivered", "settings", "{message}"].contains(last) && method == "PUT" {
         body = body.replacingOccurrences(of: "{", with: #"{"senderId":"ann","#)
       }
       return try converse(method, path, API.answer { try next(api, Array(body.utf8)) }, authorization)

@@ -42,20 +42,33 @@ extension ModelReader {
     let seen = rows.written(in: conversation.id).filter {
       member?.sees($0.number) != false && $0.number < before ?? .max
     }
-    return Array(seen.reversed().prefix(limit))
+    return Array(seen.reversed().prefix(limit)).map { self.seen($0, by: member) }
   }
 
-  package func message(_ number: Int64, in conversation: Conversation) -> Message? {
-    rows.written(in: conversation.id).first { $0.number == number }
+  /// Who has left sees it as it was then.
+  private func seen(_ message: Message, by member: Member?) -> Message {
+    guard let time = member?.left?.time, message.editedAt ?? 0 > time, message.deletedAt == nil else {
+      return message
+    }
+    var message = message
+    let row = rows.messages[.init(conversation: message.conversationId, message: message.id)]
+    (message.text, message.editedAt) = (row?.versions.first { $0.until > time }?.text, nil)
+    return message
   }
 
-  package func attachments(ofMessages ids: [String], in conversation: String) -> [String: [AttachmentRecord]]
-  {
+  package func message(_ number: Int64, in conversation: Conversation, seenBy member: Member?) -> Message? {
+    rows.written(in: conversation.id).first { $0.number == number && member?.sees(number) != false }
+      .map { seen($0, by: member) }
+  }
+
+  package func attachments(
+    ofMessages ids: [String], in conversation: String, seenBy member: Member?
+  ) -> [String: [AttachmentRecord]] {
     var found: [String: [AttachmentRecord]] = [:]
     for id in ids {
       let keys = rows.attachments.filter {
         $0.value.origin.conversationId == conversation && $0.value.origin.messageId == id
-          && $0.value.parent == nil
+          && $0.value.parent == nil && $0.value.createdAt <= member?.left?.time ?? .max
       }.keys.sorted()
       if keys.isEmpty { continue }
       found[id] = keys.compactMap { key in
@@ -88,10 +101,13 @@ extension ModelReader {
     func isNew(_ number: Int64) -> Bool { number > after && number <= upTo }
     let own = user.flatMap { user in view.members.first { ByteText($0.user) == ByteText(user) } }
     let members = view.members.filter { isNew($0.changed) }
-    let messages = rows.written(in: conversation.id).filter {
+    var messages = rows.written(in: conversation.id).filter {
       isNew($0.changed) && own?.sees($0.number) != false
     }
-    if let own, !own.isPresent, !isNew(own.changed), messages.isEmpty { return nil }
+    if let left = own?.left, left.change < after {
+      messages.removeAll { $0.changed > left.change && $0.deletedAt == nil }
+      return messages.isEmpty ? nil : ConversationChange(view, members: [], messages: messages)
+    }
     let configured = view.members.filter { isNew($0.configured) }
     let isConfigured = own.map { isNew($0.configured) } ?? !configured.isEmpty
     if members.isEmpty && messages.isEmpty && !isNew(conversation.described) && !isConfigured { return nil }

@@ -28,8 +28,8 @@ struct ModelRows: Sendable {
     var participants: [String]
     /// `nil`: there is no conversation around it.
     var written: LedgerPort.Message?
-    /// The texts that it had before.
-    var versions: [String] = []
+    /// The texts that it had before, and until when.
+    var versions: [(text: String, until: Int64)] = []
   }
 
   struct Attachment {

@@ -56,8 +56,9 @@ extension ModelTransaction {
     rows.messages[.init(conversation: message.conversationId, message: message.id)]?.written = message
   }
 
-  mutating func addVersion(of message: Message, _ text: String) {
-    rows.messages[.init(conversation: message.conversationId, message: message.id)]?.versions.append(text)
+  mutating func addVersion(of message: Message, _ text: String, at now: Int64) {
+    rows.messages[.init(conversation: message.conversationId, message: message.id)]?.versions.append(
+      (text, now))
   }
 
   mutating func removeVersions(of message: Message) {
@@ -96,6 +97,8 @@ extension ModelRows {
     guard let message = messages[name]?.written,
       let conversation = conversations.values.first(where: { $0.row.id == origin.conversationId })
     else { return attachment.participants }
-    return members(of: conversation.row.key).filter { $0.sees(message.number) }.map(\.user)
+    return members(of: conversation.row.key).filter {
+      $0.sees(message.number) && attachment.createdAt <= $0.left?.time ?? .max
+    }.map(\.user)
   }
 }

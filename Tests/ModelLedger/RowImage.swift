@@ -95,8 +95,9 @@ extension ModelRows {
     var image = RowImage()
     image.attachments = attachments.mapValues {
       .init(
-        id: $0.origin.id, status: $0.outcome.status, size: $0.outcome.sizeBytes ?? 0, sha256: $0.outcome.sha256,
-        url: $0.outcome.url, kept: $0.kept, parent: $0.parent, transfer: $0.transfer)
+        id: $0.origin.id, status: $0.outcome.status, size: $0.outcome.sizeBytes ?? 0,
+        sha256: $0.outcome.sha256, url: $0.outcome.url, kept: $0.kept, parent: $0.parent,
+        transfer: $0.transfer)
     }
     image.deliveries = deliveries.mapValues { $0.status == .pending }
     image.transfers = transfers.mapValues { .init(hasEnded: $0.isFinished, isFetched: $0.fetched != nil) }

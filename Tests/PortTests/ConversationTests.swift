@@ -149,6 +149,19 @@ struct ConversationTests {
     for action in [
       ConversationCommand.Action.write(id: "x", clientId: "x", text: "x"), .edit(3, text: "x"), .delete(3),
     ] { #expect(try bench.say(.user("ben"), "g", action) == Self.left) }
+    // Nor does it see what becomes later of what was there.
+    bench.time.pass(5)
+    _ = try bench.say(.user("ann"), "g", .edit(3, text: "edited later"))
+    _ = try bench.say(.user("ann"), "g", .rename("renamed later"))
+    let former = try #require(try bench.member("g", "ben"))
+    let third = try bench.reader.message(3, in: view.conversation, seenBy: former)
+    #expect(third?.text == "with ben" && third?.editedAt == nil)
+    #expect(try bench.reader.message(4, in: view.conversation, seenBy: former) == nil)
+    let now = try bench.reader.position().number
+    #expect(try bench.reader.changes(of: "ben", after: now - 2, upTo: now, limit: 9).changes.isEmpty)
+    _ = try bench.say(.user("ann"), "g", .delete(3))
+    let told = try bench.reader.changes(of: "ben", after: now, upTo: now + 1, limit: 9).changes
+    #expect(told.flatMap(\.messages).map(\.number) == [3] && told.allSatisfy(\.members.isEmpty))
     // It may say that it has read what it sees.
     _ = try bench.say(.user("ben"), "g", .reach(delivered: 9, read: 9))
     let member = try #require(try bench.member("g", "ben"))
@@ -257,6 +270,13 @@ struct ConversationTests {
     _ = try bench.say(.user("ann"), "c", .add("ben", .member))
     _ = try bench.say(.user("ann"), "c", .remove("cid"))
     #expect(try bench.reader.participants(of: a.key) == ["ann", "cid"], "ben came later")
+    bench.time.pass(5)
+    try bench.takeIn(Sample.item("late", message: written.id))
+    let late = try bench.attachment("late")
+    #expect(try bench.reader.participants(of: late.key) == ["ann"], "it came after cid had left")
+    let former = try bench.member("c", "cid")
+    #expect(
+      try bench.reader.attachments(ofMessages: [written.id], in: "c", seenBy: former)[written.id]?.count == 1)
     try bench.takeIn(Sample.item("d", message: "m4"))
     #expect(try bench.reader.participants(of: try bench.attachment("d").key) == ["ann", "ben"])
     var filter = AttachmentFilter()
@@ -269,12 +289,12 @@ struct ConversationTests {
     _ = try bench.settle(lease, Sample.ended(lease))
     let change = try #require(try bench.reader.changes(in: "c", at: before + 1))
     #expect(change.messages.map(\.id) == [written.id] && change.members.isEmpty)
-    let found = try bench.reader.attachments(ofMessages: [written.id, "m2", "none"], in: "c")
-    #expect(found[written.id]?.map(\.origin.fileName) == ["a"] && found.count == 2)
+    let found = try bench.reader.attachments(ofMessages: [written.id, "m2", "none"], in: "c", seenBy: nil)
+    #expect(found[written.id]?.map(\.origin.fileName) == ["a", "late"] && found.count == 2)
     #expect(found[written.id]?.first?.outcome.status == .completed)
     // Away with all of it.
     #expect(try bench.say(.user("ann"), "c", .delete(1)) == Self.changed)
-    #expect(try bench.reader.attachments(ofMessages: [written.id], in: "c").isEmpty)
+    #expect(try bench.reader.attachments(ofMessages: [written.id], in: "c", seenBy: nil).isEmpty)
     let report = try bench.command(.takeIn([Sample.item("e", message: written.id)]))
     guard case .takenIn(let report)? = report.first else { return }
     #expect(report.problems.map(\.kind) == [IntakeProblem.goneMessage])
@@ -297,7 +317,7 @@ struct ConversationTests {
       try bench.say(
         .service("shop", for: person), "g", .write(id: "m-\(client)", clientId: client, text: "x"))
     }
-    guard case .written(let own, isNew: true) = try write(nil, "s1"), own.senderId == "shop",
+    guard case .refused(.invalid("senderId", _)) = try write(nil, "s1"),
       case .written(let hers, isNew: true) = try write("ann", "s2"), hers.senderId == "ann",
       case .refused(.invalid("senderId", _)) = try write("ban", "s3"),
       case .refused(.invalid("senderId", _)) = try bench.say(
@@ -305,6 +325,31 @@ struct ConversationTests {
       case .refused(.invalid("senderId", _)) = try bench.say(
         .service("else", for: "ban"), "g", .mute(until: 5, urgentBreaksMute: nil))
     else { return #expect(Bool(false), "for its members alone") }
+  }
+
+  /// Who was taken out is answered that its message is written, where that was so.
+  @Test(arguments: Engine.allCases) func aRepeatedMessageIsKnownAlsoOnceItsSenderHasLeft(engine: Engine)
+    throws
+  {
+    let bench = try Bench(engine)
+    try bench.group("g", ["ann", "ben"])
+    let message = try bench.write("g", "ben", "c", "x")
+    _ = try bench.say(.user("ann"), "g", .remove("ben"))
+    let again = ConversationCommand.Action.write(id: "other", clientId: "c", text: "x")
+    #expect(try bench.say(.user("ben"), "g", again) == .written(message, isNew: false))
+    #expect(
+      try bench.say(.user("ben"), "g", .write(id: "other", clientId: "d", text: "x")) == Self.left)
+  }
+
+  /// Nobody leaves files under an id that is to become another's conversation.
+  @Test(arguments: Engine.allCases) func whatIsOfMembersWaitsForNoConversation(engine: Engine) throws {
+    let bench = try Bench(engine)
+    var item = Sample.item("a", message: "m")
+    item.isOfMember = true
+    guard case .takenIn(let report)? = try bench.command(.takeIn([item])).first else { return }
+    #expect(report.added == 0 && report.problems.map(\.kind) == [IntakeProblem.noMember])
+    try bench.group("c", ["ann"])
+    try bench.takeIn(item)
   }
 
   /// How one has muted a conversation, the others are not told, not even that something was set.
@@ -397,8 +442,13 @@ struct ConversationTests {
         let member = view.members.first { $0.user == user }
         let all = try bench.reader.messages(in: view.conversation, seenBy: member, before: nil, limit: 1000)
         let known = client.messages[id, default: [:]].filter { member?.sees($0.key) == true }
-        #expect(all.reversed() == known.sorted { $0.key < $1.key }.map(\.value), "\(user) in \(id)")
-        if member?.isPresent == true { #expect(client.members[id] == view.members, "\(user) in \(id)") }
+        // Whoever has left sees what was there then, which it may have been told later.
+        let mine = known.sorted { $0.key < $1.key }.map(\.value)
+        #expect(all.reversed().map(\.number) == mine.map(\.number), "\(user) in \(id)")
+        if member?.isPresent == true {
+          #expect(all.reversed() == mine, "\(user) in \(id)")
+          #expect(client.members[id] == view.members, "\(user) in \(id)")
+        }
       }
     }
   }
@@ -426,10 +476,10 @@ private struct Follower {
           members[id, default: []].append(member)
           members[id]?.sort { $0.user < $1.user }
         }
-        // Who comes back is told all anew.
-        if change.members.contains(where: { $0.user == user }) {
+        // Who has come just now reads what there is.
+        let member = change.view.member(user)
+        if let member, member.joinedChange > position {
           members[id] = change.view.members
-          let member = change.members.first { $0.user == user }
           let all = try reader.messages(
             in: change.view.conversation, seenBy: member, before: nil, limit: 1000)
           for message in all { messages[id, default: [:]][message.number] = message }
@@ -470,7 +520,9 @@ extension Bench {
   }
 
   fileprivate func message(_ id: String, _ number: Int64) throws -> Message? {
-    try reader.conversation(id, for: nil).flatMap { try reader.message(number, in: $0.conversation) }
+    try reader.conversation(id, for: nil).flatMap {
+      try reader.message(number, in: $0.conversation, seenBy: nil)
+    }
   }
 
   /// The numbers of the messages that a member sees, the newest first, in pages of two.

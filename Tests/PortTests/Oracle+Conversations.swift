@@ -28,10 +28,11 @@ extension Oracle {
     expect(clients.values.allSatisfy { $0 == 1 }, "a message is there twice: \(clients)")
     for (key, (row, pair)) in rows.conversations {
       let own = (numbers[row.id] ?? []).sorted()
-      expect(own == Array(1..<(row.lastNumber + 1)), "\(row.id) has the messages \(own) of \(row.lastNumber)")
+      expect(own == Array(1..<(row.lastNumber + 1)), "\(row.id) has \(own) of \(row.lastNumber) messages")
       let members = rows.members[key] ?? []
       judge(members, of: row, pair, rows, earlier: before.members[key] ?? [])
-      let last = max(newest[row.id] ?? 0, row.described, members.map { max($0.changed, $0.configured) }.max() ?? 0)
+      let ofMembers = members.map { max($0.changed, $0.configured) }.max() ?? 0
+      let last = max(newest[row.id] ?? 0, row.described, ofMembers)
       expect(row.changed == last, "\(row.id) changed at \(row.changed), and what is in it at \(last)")
     }
     let pairs = rows.conversations.values.compactMap(\.pair)
@@ -60,7 +61,8 @@ extension Oracle {
       expect(
         before.readNumber <= member.readNumber && before.deliveredNumber <= member.deliveredNumber,
         "\(name) has read less than before")
-      expect(before == member || max(member.changed, member.configured) == rows.position, "\(name) has changed, and does not say so")
+      let told = max(member.changed, member.configured)
+      expect(before == member || told == rows.position, "\(name) has changed, and does not say so")
     }
     for member in earlier {
       expect(members.contains { $0.user == member.user }, "\(member.user) is forgotten in \(row.id)")

@@ -64,7 +64,7 @@ struct RandomExchange {
           pick([.direct, .group]), name: pick([nil, nil, "Name"]), pick([.all, .joined]),
           members: (0...number(0...2)).map { _ in pick(users) })
       case 1: .rename(pick([nil, "Name", "Other", ""]))
-      case 2: .add(other, pick([.admin, .member]))
+      case 2: .add(other, pick([.admin, .member, nil]))
       case 3, 16: .remove(once(in: 2) ? user : other)
       case 4: .edit(about, text: pick(["x", "y", ""]))
       case 5: .delete(about)

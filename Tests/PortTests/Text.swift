@@ -113,7 +113,7 @@ private func talk(_ ledger: some LedgerQueries, _ limit: Int) throws -> [String]
         before = next
       }
       let ids = try ledger.messages(in: view.conversation, seenBy: own, before: nil, limit: 3).map(\.id)
-      let attachments = try ledger.attachments(ofMessages: ids, in: view.conversation.id)
+      let attachments = try ledger.attachments(ofMessages: ids, in: view.conversation.id, seenBy: own)
       lines += attachments.sorted { $0.key < $1.key }.map { "\($0)" }
     }
     var place: Int64 = 0

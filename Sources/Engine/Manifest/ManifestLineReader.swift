@@ -21,6 +21,9 @@ public struct ManifestLineReader: Sendable {
     if JSONParser.holdsNUL(line) {
       return .failure(IntakeProblem(origin, "holds a NUL character; no name has one"))
     }
+    if JSONParser.holdsLoneSurrogate(line) {
+      return .failure(IntakeProblem(origin, "holds half of a surrogate pair, which is no character"))
+    }
     do {
       return .success(try item(text, origin, defaults))
     } catch let problem as IntakeProblem {

@@ -5,7 +5,7 @@ import Platform
 // What people do in conversations. Rights are looked at by the rules, in the transaction that changes something.
 extension API {
   /// Bytes of a body, which comes in one frame: the longest text fits, unless most of its characters are escaped.
-  private static let messageLimit: Int64 = 90 << 10
+  private static let messageLimit = FrontReply.bodyLimit
 
   func converse(
     _ route: Route, _ ids: [String], _ request: FrontRequest, _ token: AccessToken
@@ -43,7 +43,7 @@ extension API {
     case .addMember:
       let role: Member.Role? = try members("role").choice("role")
       return Self.done(
-        ConversationCommand(ids[0], Self.author(token, nil), .add(ids[1], role ?? .member)))
+        ConversationCommand(ids[0], Self.author(token, nil), .add(ids[1], role)))
     case .writeMessage:
       let given = try members("text", "replyTo", "urgent", "senderId")
       let sender = try sender(given, token)
@@ -129,7 +129,10 @@ extension API {
         guard let view = try api.ledger.conversation(message.conversationId, for: user) else {
           throw Problem.notFound
         }
-        return .reply(json(try api.text([message], view, isForUser: user != nil)[0], isNew ? 201 : 200))
+        let own = view.member(user)
+        // To a former member it is what it was.
+        let seen = try api.ledger.message(message.number, in: view.conversation, seenBy: own) ?? message
+        return .reply(json(try api.text([seen], view, own, isForUser: user != nil)[0], isNew ? 201 : 200))
       }
     }
   }

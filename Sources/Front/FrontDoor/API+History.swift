@@ -11,17 +11,18 @@ extension API {
     if route == .conversations { return try conversations(request, user) }
     if route == .sync { return try sync(request, user) }
     guard let view = try ledger.conversation(ids[0], for: user) else { throw Problem.notFound }
-    let own = user.flatMap { user in view.members.first { ByteText($0.user) == ByteText(user) } }
+    let own = view.member(user)
     switch route {
     case .conversation: return Self.json(try text(view, user))
     case .messages: return try messages(request, view, own)
     case .message, .receipts:
       let number = try Self.number(ids[1])
-      guard own?.sees(number) != false, let message = try ledger.message(number, in: view.conversation) else {
+      guard let message = try ledger.message(number, in: view.conversation, seenBy: own) else {
         throw Problem.notFound
       }
-      if route == .message { return Self.json(try text([message], view, isForUser: user != nil)[0]) }
-      let receipts = Receipts(of: message, view.members)
+      if route == .message { return Self.json(try text([message], view, own, isForUser: user != nil)[0]) }
+      // Who has left is not told of the others.
+      let receipts = Receipts(of: message, own?.left == nil ? view.members : [])
       return Self.json(
         Self.text { writer in
           for (name, users) in [
@@ -51,7 +52,7 @@ extension API {
 
   /// A conversation with its last message.
   func text(_ view: ConversationView, _ user: String?) throws -> String {
-    let last = try view.last.map { try text([$0], view, isForUser: user != nil)[0] }
+    let last = try view.last.map { try text([$0], view, view.member(user), isForUser: user != nil)[0] }
     return Self.text { writer in
       view.write(to: &writer, for: user)
       writer.key("last")
@@ -60,12 +61,18 @@ extension API {
   }
 
   /// Messages with their attachments.
-  func text(_ messages: [Message], _ view: ConversationView, isForUser: Bool) throws -> [String] {
-    let attachments = try ledger.attachments(ofMessages: messages.map(\.id), in: view.conversation.id)
+  ///
+  /// - Parameter own: who asks, as a member.
+  func text(
+    _ messages: [Message], _ view: ConversationView, _ own: Member?, isForUser: Bool
+  ) throws -> [String] {
+    let attachments = try ledger.attachments(
+      ofMessages: messages.map(\.id), in: view.conversation.id, seenBy: own)
     return messages.map { message in
       Self.text {
         message.write(
-          to: &$0, members: view.members, attachments: attachments[message.id] ?? [], isForUser: isForUser)
+          to: &$0, members: own?.left == nil ? view.members : nil, attachments: attachments[message.id] ?? [],
+          isForUser: isForUser)
       }
     }
   }
@@ -77,7 +84,7 @@ extension API {
     let before = try query.number("before", 1...Int64.max)
     let found = try ledger.messages(
       in: view.conversation, seenBy: own, before: before, limit: query.limit + 1)
-    let rows = try text(Array(found.prefix(query.limit)), view, isForUser: own != nil)
+    let rows = try text(Array(found.prefix(query.limit)), view, own, isForUser: own != nil)
     return Self.json(
       Self.text { writer in
         writer.key("messages")
@@ -98,7 +105,8 @@ extension API {
     if let given = query.values["since"] {
       // Of an event's id, what is not told in full is told again.
       guard let place = given == "0" ? since : EventFeed.Mark(given)?.position else {
-        throw Self.invalid("since", "is the 'position' of the answer before, or 0 for all; leave it out to begin")
+        throw Self.invalid(
+          "since", "is the 'position' of the answer before, or 0 for all; leave it out to begin")
       }
       since = place
     } else if let user {
@@ -112,11 +120,14 @@ extension API {
     let (changes, upTo) = try ledger.changes(
       of: user, after: since.number, upTo: now.number, limit: query.limit)
     let rows = try changes.map { change in
-      let messages = try text(change.messages, change.view, isForUser: user != nil)
-      // Who has just come does not know the others.
-      let isNew = change.members.contains { user.map(ByteText.init) == ByteText($0.user) }
+      // Who has just come knows nothing of it yet.
+      let own = change.view.member(user)
+      let isNew = own.map { $0.joinedChange > max(since.number, 1) && $0.joinedChange <= upTo } ?? false
+      let told = isNew && since.number > 0 ? change.view.last.map { [$0] } ?? [] : change.messages
+      let messages = try text(told, change.view, own, isForUser: user != nil)
       return Self.text { writer in
         change.view.write(to: &writer, for: user, members: isNew ? nil : change.members)
+        writer.member("isNew", isNew && since.number > 0)
         writer.key("messages")
         writer.array { writer in for message in messages { writer.raw(message) } }
       }
@@ -132,10 +143,11 @@ extension API {
     repeat {
       let page = try ledger.conversations(of: user, after: mark, limit: Self.usualChanges)
       for view in page.rows {
-        let last = try view.last.map { try text([$0], view, isForUser: true) } ?? []
+        let last = try view.last.map { try text([$0], view, view.member(user), isForUser: true) } ?? []
         rows.append(
           Self.text { writer in
             view.write(to: &writer, for: user)
+            writer.member("isNew", true)
             writer.key("messages")
             writer.array { writer in for message in last { writer.raw(message) } }
           })

@@ -39,6 +39,8 @@ extension API {
     let values = try Tus.metadata(header).filter { !$0.value.isEmpty }
     var item = IntakeItem()
     item.conversationId = values["conversationId"] ?? "default"
+    // Nobody leaves files under an id that is to become another's conversation.
+    item.isOfMember = rules.messages && role == .user && values["conversationId"] != nil
     item.messageId = values["messageId"]
     item.fileName = values["filename"] ?? values["name"] ?? "upload"
     item.declaredType = values["filetype"] ?? values["type"]

@@ -11,8 +11,13 @@ struct BodyMembers {
   init(_ body: [UInt8], _ names: [String], _ parser: JSONParser) throws(Problem) {
     self.parser = parser
     guard let text = String(validating: body, as: UTF8.self), !JSONParser.holdsNUL(body[...]),
+      !JSONParser.holdsLoneSurrogate(body[...]),
       (try? parser.isObject(text)) == true, let members = try? parser.members(text)
-    else { throw Problem(400, "invalid-body", "the body is a JSON object in UTF-8, without NUL characters") }
+    else {
+      throw Problem(
+        400, "invalid-body",
+        "the body is a JSON object in UTF-8, without NUL characters and halves of characters")
+    }
     for member in members {
       guard names.contains(member.key) else {
         throw Problem(

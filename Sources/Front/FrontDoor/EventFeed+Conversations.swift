@@ -40,9 +40,14 @@ extension EventFeed {
       events.append(
         Event(kind: "conversation", audience: .usersAlone([ByteText(member.user)]), full: text, short: text))
     }
-    let attachments = try ledger.attachments(ofMessages: change.messages.map(\.id), in: view.conversation.id)
+    let attachments = try ledger.attachments(
+      ofMessages: change.messages.map(\.id), in: view.conversation.id, seenBy: nil)
     for message in change.messages {
-      let readers = view.members.filter { $0.sees(message.number) }.map { ByteText($0.user) }
+      // Who has left hears of what was deleted alone.
+      let readers = view.members.filter {
+        $0.sees(message.number) && ($0.isPresent || message.deletedAt != nil)
+      }
+      .map { ByteText($0.user) }
       func text(isForUser: Bool) -> String {
         Self.json {
           message.write(

@@ -1,3 +1,4 @@
+import CPlatform
 import FrontWire
 import LedgerPort
 import Platform
@@ -122,19 +123,25 @@ extension FrontDoor {
     if let credential = api?.credential(of: asked.request) { desk.hold(asked.serial, credential) }
   }
 
-  /// Sends an answer, in parts where it is long.
+  /// Sends an answer. A long one goes as a file in memory, so that a client may take its time with it.
   private func send(_ reply: FrontReply, _ serial: UInt64) {
     guard case .bytes(let bytes) = reply.content, bytes.count > FrontReply.partLimit else {
       return desk.send(.reply(serial: serial, reply))
     }
-    var head = reply
-    head.content = .stream
-    desk.send(.reply(serial: serial, head))
-    for start in stride(from: 0, to: bytes.count, by: FrontReply.partLimit) {
-      let end = min(start + FrontReply.partLimit, bytes.count)
-      desk.send(.part(serial: serial, Array(bytes[start..<end])))
+    guard let file = Self.memory(bytes) else {
+      return desk.send(.reply(serial: serial, Problem.away.reply))
     }
-    desk.send(.finish(serial: serial))
+    var head = reply
+    head.content = .file(0..<Int64(bytes.count))
+    desk.send(.reply(serial: serial, head), file)
+  }
+
+  /// A file in memory; `nil`: there is no room for it.
+  private static func memory(_ bytes: [UInt8]) -> SharedDescriptor? {
+    let number = sluice_memfd("sluice-answer", 0)
+    if number < 0 { return nil }
+    let file = SharedDescriptor(Descriptor(owning: number))
+    return bytes.withUnsafeBytes { Descriptor.writeAll($0, to: number).error == 0 } ? file : nil
   }
 
   // MARK: Bodies

@@ -290,7 +290,8 @@ enum OpenAPI {
               + object(
                 conversation,
                 ownSettings + [
-                  ("messages", ##"{"type":"array","items":{"$ref":"#/components/schemas/Message"}}"##)
+                  ("isNew", #"{"type":"boolean"}"#),
+                  ("messages", ##"{"type":"array","items":{"$ref":"#/components/schemas/Message"}}"##),
                 ])
               + "}"
           ),

@@ -72,4 +72,26 @@ public final class JSONParser: @unchecked Sendable {
     }
     return false
   }
+
+  /// Whether a JSON text holds half of a surrogate pair, which is no character: SQLite makes other characters of it.
+  public static func holdsLoneSurrogate(_ json: ArraySlice<UInt8>) -> Bool {
+    var rest = json
+    /// The code unit that `\\uXXXX` at the front stands for.
+    func unit(_ rest: ArraySlice<UInt8>) -> UInt16? {
+      guard rest.starts(with: "\\u".utf8), rest.count >= 6 else { return nil }
+      return UInt16(String(decoding: rest.dropFirst(2).prefix(4), as: UTF8.self), radix: 16)
+    }
+    while let backslash = rest.firstIndex(of: UInt8(ascii: "\\")) {
+      rest = rest[backslash...]
+      switch unit(rest) {
+      case .some(0xD800...0xDBFF):
+        guard let next = unit(rest.dropFirst(6)), (0xDC00...0xDFFF).contains(next) else { return true }
+        rest = rest.dropFirst(12)
+      case .some(0xDC00...0xDFFF): return true
+      // A backslash that stands for itself is no beginning of anything.
+      default: rest = rest.dropFirst(2)
+      }
+    }
+    return false
+  }
 }

@@ -12,16 +12,16 @@ extension ConversationView {
     let own = user.flatMap { user in members.first { $0.user.utf8.elementsEqual(user.utf8) } }
     writer.member("id", conversation.id)
     writer.member("kind", conversation.kind.rawValue)
-    writer.member("name", conversation.name)
+    let left = own?.left
+    // Who has left is told of nothing that came later, and so of nobody who did.
+    writer.member("name", left.map { $0.change < conversation.described } == true ? nil : conversation.name)
     writer.member("history", conversation.history.rawValue)
     writer.member("createdAt", Clock.timestamp(conversation.createdAt))
-    // Who has left is told of nothing that came later, and so of nobody who did.
-    let hasLeft = own?.isPresent == false
     writer.member("lastNumber", min(conversation.lastNumber, own?.leftNumber ?? .max))
     writer.key("members")
     writer.array { writer in
       for member in changed ?? members
-      where !hasLeft || member.user.utf8.elementsEqual(own?.user.utf8 ?? "".utf8) {
+      where left == nil || member.user.utf8.elementsEqual(own?.user.utf8 ?? "".utf8) {
         writer.object { member.write(to: &$0) }
       }
     }

@@ -58,8 +58,10 @@ public struct Member: Sendable, Equatable {
   public var firstNumber: Int64
   /// The last message before it came; what was written before is not counted as unread, nor as unread by it.
   public var joinedNumber: Int64
-  /// The last message that it sees; `nil`: it is still there.
-  public var leftNumber: Int64?
+  /// The exchange in which it came: see ``Conversation/changed``.
+  public var joinedChange: Int64
+  /// When it left; `nil`: it is still there. It sees what was there then.
+  public var left: Leaving?
   /// Up to which message it was told, and has read. They only rise.
   public var deliveredNumber: Int64
   public var readNumber: Int64
@@ -71,18 +73,33 @@ public struct Member: Sendable, Equatable {
   public var changed: Int64
   public var configured: Int64
 
+  public struct Leaving: Sendable, Equatable {
+    /// The last message that it sees.
+    public var number: Int64
+    /// The last exchange before: see ``Conversation/changed``.
+    public var change: Int64
+    /// In milliseconds since 1970.
+    public var time: Int64
+
+    package init(number: Int64, change: Int64, time: Int64) {
+      (self.number, self.change, self.time) = (number, change, time)
+    }
+  }
+
   package init(
-    _ user: String, _ role: Role, firstNumber: Int64, joinedNumber: Int64, leftNumber: Int64? = nil,
-    deliveredNumber: Int64, readNumber: Int64, mutedUntil: Int64? = nil, urgentBreaksMute: Bool = true,
+    _ user: String, _ role: Role, firstNumber: Int64, joinedNumber: Int64, joinedChange: Int64 = 0,
+    left: Leaving? = nil, deliveredNumber: Int64, readNumber: Int64, mutedUntil: Int64? = nil,
+    urgentBreaksMute: Bool = true,
     changed: Int64 = 0, configured: Int64 = 0
   ) {
-    self.configured = configured
+    (self.configured, self.joinedChange) = (configured, joinedChange)
     (self.user, self.role, self.firstNumber, self.joinedNumber) = (user, role, firstNumber, joinedNumber)
-    (self.leftNumber, self.deliveredNumber, self.readNumber) = (leftNumber, deliveredNumber, readNumber)
+    (self.left, self.deliveredNumber, self.readNumber) = (left, deliveredNumber, readNumber)
     (self.mutedUntil, self.urgentBreaksMute, self.changed) = (mutedUntil, urgentBreaksMute, changed)
   }
 
-  public var isPresent: Bool { leftNumber == nil }
+  public var isPresent: Bool { left == nil }
+  public var leftNumber: Int64? { left?.number }
 
   /// Whether it may read a message.
   public func sees(_ number: Int64) -> Bool {
@@ -156,8 +173,8 @@ public struct ConversationCommand: Sendable, Equatable {
     /// that which is there is the answer.
     case begin(Conversation.Kind, name: String?, Conversation.History, members: [String])
     case rename(String?)
-    /// Adds somebody, or changes its role.
-    case add(String, Member.Role)
+    /// Adds somebody, or changes its role; `nil`: it keeps the role that it has, and a new one is a member.
+    case add(String, Member.Role?)
     /// Takes somebody out, or leaves.
     case remove(String)
     /// Writes a message. Repeated with the same client's id, it is the same message.
@@ -208,6 +225,11 @@ public struct ConversationView: Sendable, Equatable {
   public var unread: Int64
   /// The last message that the member sees; `nil`: there is none.
   public var last: Message?
+
+  /// A member, or former member; `nil`: nobody in particular is asked for.
+  public func member(_ user: String?) -> Member? {
+    user.flatMap { user in members.first { $0.user.utf8.elementsEqual(user.utf8) } }
+  }
 
   package init(_ conversation: Conversation, members: [Member], unread: Int64, last: Message?) {
     (self.conversation, self.members, self.unread, self.last) = (conversation, members, unread, last)

@@ -43,6 +43,8 @@ public struct IntakeItem: Sendable {
   /// Whether it is refused where its message is on record with other participants; else those on record stay. Only this process says
   /// it: no manifest and no message.
   public var checksParticipants = false
+  /// It is taken in only where there is a conversation with its conversation's id, whose member its sender is.
+  public var isOfMember = false
   /// Whether it is worked on although it is known, has ended, or was deleted. Only this process says it: no manifest and no message.
   public var isAgain = false
   /// Whether its file is a message of a Maildir, which has another path once it is read or flagged (``MaildirPath``).

@@ -75,6 +75,13 @@ public struct IntakeProblem: Error, Sendable, Equatable {
 }
 
 extension IntakeItem {
+  /// Its sender is no member of its conversation, or there is none.
+  package var noMember: IntakeProblem {
+    IntakeProblem(
+      origin, "'\(senderId)' is no member of conversation '\(conversationId)'; add it first",
+      kind: IntakeProblem.noMember)
+  }
+
   /// The item breaks a rule.
   package func problem(_ fault: String) -> IntakeProblem { IntakeProblem(origin, "\(fault); not taken in") }
 

@@ -108,11 +108,12 @@ public protocol LedgerQueries: AnyObject {
   ///   - before: those with lower numbers; `nil`: from the newest.
   func messages(in conversation: Conversation, seenBy member: Member?, before: Int64?, limit: Int)
     throws(LedgerError) -> [Message]
-  /// A message, by its number; `nil`: there is none.
-  func message(_ number: Int64, in conversation: Conversation) throws(LedgerError) -> Message?
-  /// The attachments of messages, by the id of the message, in order of intake.
-  func attachments(ofMessages ids: [String], in conversation: String) throws(LedgerError)
-    -> [String: [AttachmentRecord]]
+  /// A message, by its number; `nil`: there is none that the member sees.
+  func message(_ number: Int64, in conversation: Conversation, seenBy member: Member?) throws(LedgerError)
+    -> Message?
+  /// The attachments of messages that a member sees, by the id of the message, in order of intake.
+  func attachments(ofMessages ids: [String], in conversation: String, seenBy member: Member?)
+    throws(LedgerError) -> [String: [AttachmentRecord]]
   /// What has changed after one exchange and up to another in what a user sees, by conversation; see ``Position/number``. The messages are
   /// those of as many exchanges as have about `limit` together.
   ///

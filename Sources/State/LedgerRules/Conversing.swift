@@ -23,8 +23,12 @@ extension LedgerRows {
     case .begin: return .refused(.notFound)
     case .reach(let delivered, let read):
       return try reach(conversation, member, delivered: delivered, read: read, &tally)
-    case .edit, .delete, .rename, .add, .remove, .write, .mute:
-      if !isPresent { return .refused(.forbidden("who has left a conversation changes nothing in it")) }
+    case .write(_, let clientId, _, _, _):
+      // Once it was written, that is the answer for ever.
+      if let known = try written(clientId, from: command.author.user, in: conversation) { return known }
+      if !isPresent { return Self.hasLeft }
+    case .edit, .delete, .rename, .add, .remove, .mute:
+      if !isPresent { return Self.hasLeft }
     }
     switch command.action {
     case .begin, .reach: return .refused(.notFound)
@@ -48,9 +52,11 @@ extension LedgerRows {
       var message = Message(
         in: conversation.id, id: id, number: 0, from: command.author.user, clientId: clientId, text: text,
         replyTo: replyTo, isUrgent: isUrgent, createdAt: tally.now)
-      if case .service(_, let person?) = command.author, member?.isPresent != true {
+      if member?.isPresent != true {
         return .refused(
-          .invalid("senderId", "is no member of the conversation: '\(person)'; add it first"))
+          .invalid(
+            "senderId",
+            "is no member of the conversation: '\(command.author.user)'; add it first, or name one"))
       }
       return try write(&message, in: conversation, reader, &tally)
     case .edit(let number, let text):
@@ -77,6 +83,10 @@ extension LedgerRows {
       try touch(&conversation, &tally)
       return .done(hasChanged: true)
     }
+  }
+
+  private static var hasLeft: ConversationResult {
+    .refused(.forbidden("who has left a conversation changes nothing in it"))
   }
 
   private static var adminsOnly: ConversationResult {
@@ -186,12 +196,12 @@ extension LedgerRows {
   }
 
   private mutating func add(
-    _ user: String, _ role: Member.Role, to conversation: Conversation, _ tally: inout ExchangeTally
+    _ user: String, _ role: Member.Role?, to conversation: Conversation, _ tally: inout ExchangeTally
   ) throws(Failure) -> ConversationResult {
     if let fault = Self.fault(ofId: user) { return .refused(.invalid("user", fault)) }
     let last = conversation.lastNumber
     if var known = try member(user, of: conversation.key), known.isPresent {
-      if known.role == role { return .done(hasChanged: false) }
+      guard let role, known.role != role else { return .done(hasChanged: false) }
       known.role = role
       let result = try set(known, of: conversation, &tally)
       try keepAdmin(of: conversation, &tally)
@@ -203,7 +213,8 @@ extension LedgerRows {
     // Who was there before does not see what was written meanwhile, unless all members see all.
     let first = conversation.history == .all ? 1 : last + 1
     let new = Member(
-      user, role, firstNumber: first, joinedNumber: last, deliveredNumber: last, readNumber: last)
+      user, role ?? .member, firstNumber: first, joinedNumber: last, joinedChange: tally.number,
+      deliveredNumber: last, readNumber: last)
     let result = try set(new, of: conversation, &tally)
     // The first of a group that all have left.
     try keepAdmin(of: conversation, &tally)
@@ -215,7 +226,7 @@ extension LedgerRows {
   ) throws(Failure) -> ConversationResult {
     guard var member = try member(user, of: conversation.key) else { return .refused(.notFound) }
     if !member.isPresent { return .done(hasChanged: false) }
-    member.leftNumber = conversation.lastNumber
+    member.left = .init(number: conversation.lastNumber, change: tally.number - 1, time: tally.now)
     let result = try set(member, of: conversation, &tally)
     try keepAdmin(of: conversation, &tally)
     return result
@@ -275,10 +286,6 @@ extension LedgerRows {
     let clientId = message.clientId ?? ""
     if let fault = Self.fault(ofId: clientId) { return .refused(.invalid("id", fault)) }
     if let fault = Self.fault(ofId: message.senderId) { return .refused(.invalid("senderId", fault)) }
-    if let known = try self.message(ofClient: clientId, from: message.senderId) {
-      if Self.isSame(known.conversationId, conversation.id) { return .written(known, isNew: false) }
-      return .refused(.conflict("this sender has a message '\(clientId)' in another conversation"))
-    }
     if let fault = Self.fault(ofText: message.text) { return .refused(.invalid("text", fault)) }
     if let number = message.replyTo, try visible(number, in: conversation, member) == nil {
       return .refused(.invalid("replyTo", "is the number of a message of this conversation"))
@@ -287,6 +294,15 @@ extension LedgerRows {
     try number(&message, in: &conversation, &tally)
     try writeMessage(message)
     return .written(message, isNew: true)
+  }
+
+  /// What is answered where a sender's client has sent a message before; `nil`: it is new.
+  private func written(
+    _ clientId: String, from sender: String, in conversation: Conversation
+  ) throws(Failure) -> ConversationResult? {
+    guard let known = try message(ofClient: clientId, from: sender) else { return nil }
+    if Self.isSame(known.conversationId, conversation.id) { return .written(known, isNew: false) }
+    return .refused(.conflict("this sender has a message '\(clientId)' in another conversation"))
   }
 
   private mutating func number(
@@ -310,7 +326,7 @@ extension LedgerRows {
     if text.isEmpty { return .refused(.invalid("text", "is not empty; delete the message to take it away")) }
     if let fault = Self.fault(ofText: text) { return .refused(.invalid("text", fault)) }
     if message.text.map({ Self.isSame($0, text) }) == true { return .done(hasChanged: false) }
-    if let before = message.text { try addVersion(of: message, before) }
+    if let before = message.text { try addVersion(of: message, before, at: tally.now) }
     (message.text, message.editedAt) = (text, tally.now)
     try set(message, in: conversation, &tally)
     return .done(hasChanged: true)
@@ -344,9 +360,7 @@ extension LedgerRows {
   /// Why a file is not taken into a conversation; `nil`: it is, or there is no such conversation.
   func problem(of item: IntakeItem, in conversation: Conversation) throws(Failure) -> IntakeProblem? {
     guard let member = try member(item.senderId, of: conversation.key), member.isPresent else {
-      return IntakeProblem(
-        item.origin, "'\(item.senderId)' is no member of conversation '\(conversation.id)'; add it first",
-        kind: IntakeProblem.noMember)
+      return item.noMember
     }
     guard let id = item.messageId, let message = try written(id, item, in: conversation),
       message.deletedAt != nil

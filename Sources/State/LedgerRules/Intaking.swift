@@ -39,11 +39,12 @@ extension LedgerRows {
     if hasConversations, let conversation = try conversation(item.conversationId) {
       if let problem = try problem(of: item, in: conversation) { return report.refuse(problem) }
       // Its members say who reads it.
-      item.checksParticipants = false
+      (item.checksParticipants, item.isOfMember) = (false, false)
       if let id = item.messageId, let message = try written(id, item, in: conversation) {
         item.messageId = message.id
       }
     }
+    if item.isOfMember { return report.refuse(item.noMember) }
     // Then the message, if it has an id: a file must not join another sender's message.
     if let messageId = item.messageId {
       if let message = try addMessage(item, id: messageId, at: tally.now) {

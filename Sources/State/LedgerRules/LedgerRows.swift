@@ -162,7 +162,7 @@ package protocol LedgerRows {
   /// Writes the columns that change, of the message with this id.
   mutating func setMessage(_ message: Message) throws(Failure)
   /// Keeps a text that a message had before.
-  mutating func addVersion(of message: Message, _ text: String) throws(Failure)
+  mutating func addVersion(of message: Message, _ text: String, at now: Int64) throws(Failure)
   mutating func removeVersions(of message: Message) throws(Failure)
   func attachmentIds(ofMessage id: String, in conversationId: String) throws(Failure) -> [String]
 

@@ -78,11 +78,12 @@ enum SQL {
 
   // MARK: Claiming
 
-  /// Who may read message `m`, as a JSON array.
+  /// Who may read attachment `a` of message `m`, as a JSON array.
   static let readers = """
     CASE WHEN m.number IS NULL THEN m.participants ELSE
       (SELECT json_group_array(x.user) FROM conversations c JOIN members x ON x.conversation = c.key
-        WHERE c.id = m.conversation_id AND x.first_number <= m.number AND coalesce(x.left_number >= m.number, 1)) END
+        WHERE c.id = m.conversation_id AND x.first_number <= m.number AND coalesce(x.left_number >= m.number, 1)
+          AND coalesce(x.left_at >= a.created_at, 1)) END
     """
 
   /// A thousand at a time: a lane in which a million become due at once holds up no other.

@@ -48,7 +48,8 @@ extension SQLiteLedger {
   package func setMember(_ member: Member, of conversation: Int64) throws {
     try statement(ConversationText.setMember).run(
       .integer(conversation), .text(member.user), .text(member.role.rawValue), .integer(member.firstNumber),
-      .integer(member.joinedNumber), .optional(member.leftNumber), .integer(member.deliveredNumber),
+      .integer(member.joinedNumber), .integer(member.joinedChange), .optional(member.left?.number),
+      .optional(member.left?.change), .optional(member.left?.time), .integer(member.deliveredNumber),
       .integer(member.readNumber), .optional(member.mutedUntil), .integer(member.urgentBreaksMute ? 1 : 0),
       .integer(member.changed), .integer(member.configured))
   }
@@ -87,13 +88,26 @@ extension SQLiteLedger {
       .integer(message.changed), .optional(message.editedAt), .optional(message.deletedAt))
   }
 
-  package func addVersion(of message: Message, _ text: String) throws {
+  package func addVersion(of message: Message, _ text: String, at now: Int64) throws {
     try statement(
       """
       INSERT INTO versions SELECT ?1, ?2, coalesce(max(version), 0) + 1, ?3, ?4 FROM versions
       WHERE conversation_id = ?1 AND message_id = ?2
       """
-    ).run(.text(message.conversationId), .text(message.id), .text(text), .integer(clock.now()))
+    ).run(.text(message.conversationId), .text(message.id), .text(text), .integer(now))
+  }
+
+  /// A message as it was at a time: who has left sees it so.
+  func message(_ message: Message, asOf time: Int64) throws -> Message {
+    guard let editedAt = message.editedAt, editedAt > time, message.deletedAt == nil else { return message }
+    var message = message
+    message.editedAt = nil
+    message.text = try statement(
+      """
+      SELECT text FROM versions WHERE conversation_id = ?1 AND message_id = ?2 AND recorded_at > ?3 ORDER BY version LIMIT 1
+      """
+    ).first(.text(message.conversationId), .text(message.id), .integer(time)) { $0.text(0) }
+    return message
   }
 
   package func removeVersions(of message: Message) throws {
@@ -119,9 +133,10 @@ extension SQLiteLedger {
     static let setMember = SQLText(
       """
       INSERT INTO members (conversation, \(Member.names.joined(separator: ", ")))
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
-      ON CONFLICT DO UPDATE SET role = ?3, first_number = ?4, joined_number = ?5, left_number = ?6, delivered_number = ?7,
-        read_number = ?8, muted_until = ?9, urgent_breaks_mute = ?10, changed = ?11, configured = ?12
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+      ON CONFLICT DO UPDATE SET role = ?3, first_number = ?4, joined_number = ?5, joined_change = ?6, left_number = ?7,
+        left_change = ?8, left_at = ?9, delivered_number = ?10, read_number = ?11, muted_until = ?12, urgent_breaks_mute = ?13,
+        changed = ?14, configured = ?15
       """)
     static let messages = "SELECT \(Message.columns) FROM messages m WHERE m.conversation_id = ?1"
     static let messageByNumber = SQLText(messages + " AND m.number = ?2")
@@ -152,18 +167,21 @@ extension Conversation {
 
 extension Member {
   static let names = [
-    "user", "role", "first_number", "joined_number", "left_number", "delivered_number", "read_number",
-    "muted_until", "urgent_breaks_mute", "changed", "configured",
+    "user", "role", "first_number", "joined_number", "joined_change", "left_number", "left_change", "left_at",
+    "delivered_number", "read_number", "muted_until", "urgent_breaks_mute", "changed", "configured",
   ]
   /// Of `members x`.
   static let columns = names.map { "x.\($0)" }.joined(separator: ", ")
 
   init(_ row: borrowing Row) {
+    let left = row.optionalInteger(5).map {
+      Leaving(number: $0, change: row.integer(6), time: row.integer(7))
+    }
     self.init(
       row.text(0), Role(rawValue: row.text(1)) ?? .member, firstNumber: row.integer(2),
-      joinedNumber: row.integer(3), leftNumber: row.optionalInteger(4), deliveredNumber: row.integer(5),
-      readNumber: row.integer(6), mutedUntil: row.optionalInteger(7), urgentBreaksMute: row.integer(8) == 1,
-      changed: row.integer(9), configured: row.integer(10))
+      joinedNumber: row.integer(3), joinedChange: row.integer(4), left: left,
+      deliveredNumber: row.integer(8), readNumber: row.integer(9), mutedUntil: row.optionalInteger(10),
+      urgentBreaksMute: row.integer(11) == 1, changed: row.integer(12), configured: row.integer(13))
   }
 }
 

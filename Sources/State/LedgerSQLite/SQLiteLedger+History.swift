@@ -63,22 +63,36 @@ extension SQLiteLedger {
         .text(conversation.id), .integer(member?.firstNumber ?? 1), .integer(min(last, (before ?? .max) - 1)),
         .integer(Int64(max(limit, 0)))
       ) { found.append(Message($0)) }
-      return found
+      return try found.map { try seen($0, by: member) }
     }
   }
 
-  public func message(_ number: Int64, in conversation: Conversation) throws(LedgerError) -> Message? {
-    try reading { try message(number, in: conversation.id) }
+  /// Who has left sees it as it was then.
+  private func seen(_ message: Message, by member: Member?) throws -> Message {
+    try member?.left.map { try self.message(message, asOf: $0.time) } ?? message
+  }
+
+  public func message(
+    _ number: Int64, in conversation: Conversation, seenBy member: Member?
+  ) throws(LedgerError) -> Message? {
+    try reading {
+      guard member?.sees(number) != false, let message = try message(number, in: conversation.id) else {
+        return nil
+      }
+      return try seen(message, by: member)
+    }
   }
 
   public func attachments(
-    ofMessages ids: [String], in conversation: String
+    ofMessages ids: [String], in conversation: String, seenBy member: Member?
   ) throws(LedgerError) -> [String: [AttachmentRecord]] {
     try reading {
       var found: [String: [AttachmentRecord]] = [:]
       for id in ids {
         var records: [AttachmentRecord] = []
-        try statement(History.attachments).rows(.text(conversation), .text(id)) {
+        try statement(History.attachments).rows(
+          .text(conversation), .text(id), .integer(member?.left?.time ?? .max)
+        ) {
           records.append(AttachmentRecord($0))
         }
         try fillDerived(&records)
@@ -145,9 +159,11 @@ extension SQLiteLedger {
     }
     if let own {
       messages.removeAll { !own.sees($0.number) }
-      // Who has left hears of that, and of nothing later but of what it has seen.
-      let hasLeft = !own.isPresent && !isNew(own.changed)
-      if hasLeft && messages.isEmpty { return nil }
+      if let left = own.left, left.change < after {
+        // Of what came later, it hears what was deleted.
+        messages.removeAll { $0.changed > left.change && $0.deletedAt == nil }
+        return messages.isEmpty ? nil : ConversationChange(view, members: [], messages: messages)
+      }
     }
     let isConfigured = own.map { isNew($0.configured) } ?? view.members.contains { isNew($0.configured) }
     if members.isEmpty && messages.isEmpty && !isNew(conversation.described) && !isConfigured { return nil }
@@ -177,7 +193,7 @@ extension SQLiteLedger {
     static let attachments = SQLText(
       """
       SELECT \(AttachmentRecord.columnList) FROM attachments a JOIN messages m USING (conversation_id, message_id)
-      WHERE a.conversation_id = ?1 AND a.message_id = ?2 AND a.parent IS NULL ORDER BY a.key
+      WHERE a.conversation_id = ?1 AND a.message_id = ?2 AND a.parent IS NULL AND a.created_at <= ?3 ORDER BY a.key
       """)
   }
 }

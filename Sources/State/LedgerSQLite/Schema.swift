@@ -135,15 +135,18 @@ enum Schema {
       CHECK ((kind = 'direct') = (pair IS NOT NULL))
     ) STRICT;
 
-    -- Who takes part, or has done so. One sees the messages from `first_number` to `left_number`; what was written up to
-    -- `joined_number` is not counted as unread.
+    -- Who takes part, or has done so. One sees the messages from `first_number` to `left_number`, as they were at `left_at`, after
+    -- the change `left_change`; what was written up to `joined_number` is not counted as unread.
     CREATE TABLE members (
       conversation INTEGER NOT NULL REFERENCES conversations,
       user TEXT NOT NULL CHECK (user <> ''),
       role TEXT NOT NULL CHECK (role = 'admin' OR role = 'member'),
       first_number INTEGER NOT NULL,
       joined_number INTEGER NOT NULL,
+      joined_change INTEGER NOT NULL,
       left_number INTEGER,
+      left_change INTEGER,
+      left_at INTEGER,
       delivered_number INTEGER NOT NULL,
       read_number INTEGER NOT NULL,
       muted_until INTEGER,
@@ -151,7 +154,8 @@ enum Schema {
       changed INTEGER NOT NULL,
       configured INTEGER NOT NULL,      -- as `changed`, of the two columns about muting
       PRIMARY KEY (conversation, user),
-      CHECK (read_number <= delivered_number)
+      CHECK (read_number <= delivered_number),
+      CHECK ((left_number IS NULL) = (left_at IS NULL) AND (left_number IS NULL) = (left_change IS NULL))
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX members_by_user ON members (user);
 

@@ -262,7 +262,7 @@ private final class BodyRelay: BodySink {
 
   init(_ serial: UInt64, _ line: CoordinatorLine, limit: Int64) {
     (self.serial, self.line) = (serial, line)
-    self.limit = Int(max(min(limit, Int64(FrontReply.partLimit)), 0))
+    self.limit = Int(max(min(limit, FrontReply.bodyLimit), 0))
   }
 
   func take(_ bytes: UnsafeRawBufferPointer) -> Bool {

@@ -17,7 +17,7 @@ extension Breakage {
         try home.sql(
           """
           INSERT INTO conversations VALUES (1, 'talk', 'group', NULL, 'all', NULL, 0, 0, 0, 0);
-          INSERT INTO members VALUES (1, 'ann', 'admin', 1, 0, NULL, 0, 1, NULL, 1, 0, 0)
+          INSERT INTO members VALUES (1, 'ann', 'admin', 1, 0, 0, NULL, NULL, NULL, 0, 1, NULL, 1, 0, 0)
           """)
       },
       Breakage("a deleted message has its text", ["version-left"]) { home in
