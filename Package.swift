@@ -355,7 +355,8 @@ var tests: [Target] {
     .testTarget(
       name: "FrontDoorTests",
       dependencies: [
-        "CCrypto", "FrontDoor", "FrontWire", "HomeFolder", "Identity", "LedgerPort", "LedgerSQLite",
+        "CCrypto", "FrontDoor", "FrontWire", "HomeFolder", "Identity", "JSONText", "LedgerPort",
+        "LedgerSQLite",
         "Pipeline", "Platform", "Scheduler", "Wire",
       ]),
     .testTarget(name: "HTTPServerTests", dependencies: ["CPlatform", "HTTPServer", "Platform"]),

@@ -26,7 +26,7 @@ struct Setting<Target>: Sendable {
 }
 
 extension [String: Given] {
-  /// Sets what is given.
+  /// Changes the given settings.
   func apply<Target>(_ settings: [Setting<Target>], to target: inout Target) {
     for setting in settings {
       if let given = self[setting.name] { setting.apply(&target, given.value) }

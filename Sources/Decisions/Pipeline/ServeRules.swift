@@ -32,7 +32,7 @@ public struct ServeRules: Sendable, Equatable {
 
   /// Whether people write to each other: conversations, messages and receipts.
   public var messages = false
-  /// Who begins conversations, and says who takes part in groups.
+  /// The callers that begin conversations, and add and remove members.
   public var conversationsBy = UploadsBy.everyone
 
   /// Whether the IETF's draft of resumable uploads is spoken, beside tus.

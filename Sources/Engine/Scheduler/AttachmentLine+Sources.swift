@@ -64,7 +64,7 @@ extension AttachmentLine {
         steps: isNew ? flight.run.steps + [step] : []))
   }
 
-  /// Whether all that is scheduled in the lane of attachments waits for loop.sources that were tried often enough.
+  /// Whether all that is scheduled in the lane of attachments waits for sources that were tried often enough.
   func isOnlyAwaitingSources(_ lane: Lane) -> Bool {
     guard lane.waiting > 0, lane.waiting == awaitedSources.count else { return false }
     return awaitedSources.values.allSatisfy { $0.tries >= pipeline.retry.attempts }

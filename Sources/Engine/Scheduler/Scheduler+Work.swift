@@ -2,7 +2,7 @@ import Pipeline
 import Wire
 import Workers
 
-// What workers have done.
+// Results of workers.
 extension Scheduler {
   func take(_ outcomes: [WorkerPool.Outcome]) {
     for outcome in outcomes {

@@ -18,7 +18,7 @@ public final class Scheduler {
   let plan: RunPlan
   let environment: SchedulerEnvironment
   let pool: WorkerPool
-  // What becomes of the leases of each kind.
+  // The work on the leases of each kind.
   private(set) lazy var attachments = AttachmentLine(self)
   private(set) lazy var deliveries = DeliveryLine(self)
   /// What fetches links; `nil`: they are not fetched.

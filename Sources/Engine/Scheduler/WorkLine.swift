@@ -3,8 +3,8 @@ import Pipeline
 import Wire
 import Workers
 
-/// What becomes of the leases of one kind. The loop has leases, lanes, workers and the time; a line knows what its work is, and has
-/// the state that this takes. All is called on the scheduler's thread.
+/// The work on the leases of one kind. The loop has the leases, lanes, workers and the time; a line has the state of its work. All
+/// functions are called on the scheduler's thread.
 protocol WorkLine: AnyObject {
   /// A lease was granted.
   func begin(_ flight: Flight)
@@ -17,7 +17,7 @@ protocol WorkLine: AnyObject {
   ///
   /// - Parameters:
   ///   - index: of the stage that it was in, in its group.
-  ///   - report: what the stages before that one have said.
+  ///   - report: the results of the stages before it.
   func workerDied(
     _ death: WorkerDeath, _ flight: Flight, _ group: WorkerGroup, _ index: Int, microseconds: Int64,
     after report: StageReport?)
@@ -34,7 +34,7 @@ extension WorkLine {
 }
 
 extension Scheduler {
-  /// `nil`: nothing is configured for its kind any more.
+  /// `nil`: its kind is no longer configured.
   func line(of flight: Flight) -> (any WorkLine)? {
     switch flight.lease.work {
     case .attachment: attachments

@@ -2,7 +2,7 @@ import FrontWire
 import LedgerPort
 import Platform
 
-// What people do in conversations. Rights are looked at by the rules, in the transaction that changes something.
+// Changes of conversations. The rules check the rights, in the transaction of the change.
 extension API {
   /// Bytes of a body, which comes in one frame: the longest text fits, unless most of its characters are escaped.
   private static let messageLimit = FrontReply.bodyLimit

@@ -2,7 +2,7 @@ import FrontWire
 import LedgerPort
 import Platform
 
-// What people read of conversations.
+// Reads of conversations.
 extension API {
   func history(
     _ route: Route, _ ids: [String], _ request: FrontRequest, _ token: AccessToken
@@ -21,7 +21,7 @@ extension API {
         throw Problem.notFound
       }
       if route == .message { return Self.json(try text([message], view, own, isForUser: user != nil)[0]) }
-      // Who has left is not told of the others.
+      // A former member does not see the other members.
       let receipts = Receipts(of: message, own?.left == nil ? view.members : [])
       return Self.json(
         Self.text { writer in
@@ -93,17 +93,17 @@ extension API {
       })
   }
 
-  // MARK: What has changed
+  // MARK: Changes
 
   private static let usualChanges = 200
 
-  /// What has changed since a position, in whole exchanges; or all, as of now.
+  /// The changes since a position, in whole exchanges; or all conversations.
   private func sync(_ request: FrontRequest, _ user: String?) throws -> FrontReply {
     let query = try ListQuery(request, .sync, most: 1000, usual: Self.usualChanges)
     let now = try ledger.position()
     var since = Position(history: now.history, number: 0)
     if let given = query.values["since"] {
-      // Of an event's id, what is not told in full is told again.
+      // The id of an event can lie within an exchange: the answer repeats that exchange.
       guard let place = given == "0" ? since : EventFeed.Mark(given)?.position else {
         throw Self.invalid(
           "since", "is the 'position' of the answer before, or 0 for all; leave it out to begin")
@@ -120,7 +120,7 @@ extension API {
     let (changes, upTo) = try ledger.changes(
       of: user, after: since.number, upTo: now.number, limit: query.limit)
     let rows = try changes.map { change in
-      // Who has just come knows nothing of it yet.
+      // A new member knows nothing of the conversation yet.
       let own = change.view.member(user)
       let isNew = own.map { $0.joinedChange > max(since.number, 1) && $0.joinedChange <= upTo } ?? false
       let told = isNew && since.number > 0 ? change.view.last.map { [$0] } ?? [] : change.messages

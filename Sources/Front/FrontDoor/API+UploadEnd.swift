@@ -39,7 +39,7 @@ extension API {
     let values = try Tus.metadata(header).filter { !$0.value.isEmpty }
     var item = IntakeItem()
     item.conversationId = values["conversationId"] ?? "default"
-    // Nobody leaves files under an id that is to become another's conversation.
+    // No user can leave files under the id of a later conversation of others.
     item.isOfMember = rules.messages && role == .user && values["conversationId"] != nil
     item.messageId = values["messageId"]
     item.fileName = values["filename"] ?? values["name"] ?? "upload"

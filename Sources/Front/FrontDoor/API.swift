@@ -27,7 +27,7 @@ final class API {
     case await(String, seconds: Int)
     /// The answer follows from the body.
     case body(limit: Int64 = bodyLimit, @Sendable (API, [UInt8]) throws -> Answer)
-    /// The answer is looked up, once what it waited for is on record.
+    /// The answer comes from the ledger, after the commit of the commands.
     case look(@Sendable (API) throws -> Answer)
     /// A step that needs an upload for itself: one that another request is at ends first.
     case upload(String, UploadStep)
@@ -47,7 +47,7 @@ final class API {
   let prefetches: Bool
   let lines: ManifestLineReader
   let parser: JSONParser
-  /// Of conversations and messages that it begins.
+  /// Draws the ids of new conversations and messages.
   var newIds = UUIDv7Generator()
   let counts: @Sendable () -> FrontCounts
   let links: LinkSigner

@@ -2,7 +2,7 @@ import JSONText
 import LedgerPort
 import Platform
 
-/// The members of a body that is a JSON object. What is not known may be a mistake in a name, and is refused.
+/// The members of a JSON object in a body. An unknown member may be a misspelt name, and is refused.
 struct BodyMembers {
   private var found: [String: JSONParser.Member] = [:]
   private let parser: JSONParser
@@ -77,13 +77,26 @@ struct BodyMembers {
     return one
   }
 
-  /// In milliseconds since 1970.
+  /// A time as RFC 3339 writes it, in milliseconds since 1970.
   func time(_ name: String) throws(Problem) -> Int64? {
     guard let text = try text(name) else { return nil }
-    guard let time = AttachmentFilter.time(text, Clock.now()) else {
-      throw invalid(name, "is a time, such as 2026-01-31T08:00:00Z")
+    guard let time = Self.time(text) else {
+      throw invalid(name, "is a time, such as 2026-01-31T08:00:00Z or 2026-01-31T09:00:00+01:00")
     }
     return time
+  }
+
+  private static func time(_ text: String) -> Int64? {
+    guard text.contains("T") else { return nil }
+    if text.hasSuffix("Z") { return Clock.milliseconds(ofTimestamp: text) }
+    let offset = Array(text.utf8.suffix(6))
+    guard offset.count == 6, offset[3] == UInt8(ascii: ":"),
+      let sign: Int64 = offset[0] == UInt8(ascii: "+") ? 1 : offset[0] == UInt8(ascii: "-") ? -1 : nil,
+      let hours = Int64(String(decoding: offset[1...2], as: UTF8.self)), (0...23).contains(hours),
+      let minutes = Int64(String(decoding: offset[4...5], as: UTF8.self)), (0...59).contains(minutes),
+      let local = Clock.milliseconds(ofTimestamp: text.dropLast(6) + "Z")
+    else { return nil }
+    return local - sign * (hours * 60 + minutes) * 60_000
   }
 
   func required<Value>(_ name: String, _ value: Value?) throws(Problem) -> Value {

@@ -1,9 +1,9 @@
 import LedgerPort
 import Platform
 
-// What happens in conversations: the same for all who see it.
+// Events of conversations: the same text for all members.
 extension EventFeed {
-  /// What one exchange has changed in a conversation.
+  /// The changes of one exchange in a conversation.
   func events(in id: String, at number: Int64) throws -> [Event] {
     guard let change = try ledger.changes(in: id, at: number) else { return [] }
     let view = change.view
@@ -11,7 +11,7 @@ extension EventFeed {
     let present = view.members.filter(\.isPresent)
     let isDescribed = view.conversation.described == number
     if isDescribed || change.members.contains(where: Self.hasComeOrGone) {
-      // Who was taken out is told so, by what it may still see.
+      // A removed member gets the conversation as a former member sees it.
       for member in view.members where member.changed == number && !member.isPresent {
         let text = Self.json { view.write(to: &$0, for: member.user) }
         events.append(
@@ -34,7 +34,7 @@ extension EventFeed {
           kind: "members", audience: .users(Set(present.map { ByteText($0.user) })), full: text, short: text)
       )
     }
-    // How one has muted it is told to its other devices alone.
+    // Settings of a member go to the devices of that member alone.
     for member in view.members where member.configured == number {
       let text = Self.json { view.write(to: &$0, for: member.user) }
       events.append(
@@ -43,7 +43,7 @@ extension EventFeed {
     let attachments = try ledger.attachments(
       ofMessages: change.messages.map(\.id), in: view.conversation.id, seenBy: nil)
     for message in change.messages {
-      // Who has left hears of what was deleted alone.
+      // Former members get deletions alone.
       let readers = view.members.filter {
         $0.sees(message.number) && ($0.isPresent || message.deletedAt != nil)
       }
@@ -62,7 +62,7 @@ extension EventFeed {
     return events
   }
 
-  /// Of a member that has changed: whether it is more than what it has read, which is told in fewer words.
+  /// Whether a changed member has joined or left. A change of its numbers alone is a smaller event.
   private static func hasComeOrGone(_ member: Member) -> Bool {
     member.leftNumber != nil || member.deliveredNumber == member.joinedNumber
   }

@@ -123,7 +123,7 @@ extension FrontDoor {
     if let credential = api?.credential(of: asked.request) { desk.hold(asked.serial, credential) }
   }
 
-  /// Sends an answer. A long one goes as a file in memory, so that a client may take its time with it.
+  /// Sends an answer. A long answer goes as a file in memory, so that a slow client gets all of it.
   private func send(_ reply: FrontReply, _ serial: UInt64) {
     guard case .bytes(let bytes) = reply.content, bytes.count > FrontReply.partLimit else {
       return desk.send(.reply(serial: serial, reply))
@@ -136,7 +136,7 @@ extension FrontDoor {
     desk.send(.reply(serial: serial, head), file)
   }
 
-  /// A file in memory; `nil`: there is no room for it.
+  /// A file in memory; `nil`: no room.
   private static func memory(_ bytes: [UInt8]) -> SharedDescriptor? {
     let number = sluice_memfd("sluice-answer", 0)
     if number < 0 { return nil }

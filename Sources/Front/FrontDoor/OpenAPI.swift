@@ -148,7 +148,7 @@ enum OpenAPI {
     ]
   }
 
-  /// What a member alone is told.
+  /// The members of the object for a member of the conversation alone.
   private static let ownSettings = [
     ("unread", number), ("mutedUntil", optionalTime), ("urgentBreaksMute", #"{"type":"boolean"}"#),
     ("firstNumber", number),
@@ -163,7 +163,7 @@ enum OpenAPI {
     ]
   }
 
-  /// Not told to whom it has written it just now.
+  /// Members of a message with its readers.
   private static var messageExtras: [(String, String)] {
     [
       ("attachments", ##"{"type":"array","items":{"$ref":"#/components/schemas/Attachment"}}"##),

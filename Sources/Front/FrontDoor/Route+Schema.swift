@@ -1,7 +1,7 @@
 import LedgerPort
 import Platform
 
-// What routes have in common in the description of the API (OpenAPI 3.1.0).
+// Common parts of the description of routes (OpenAPI 3.1.0).
 extension Route {
   static let textSchema = #"{"type":"string"}"#
   static let textsSchema = #"{"type":"array","items":{"type":"string"}}"#

@@ -1,7 +1,7 @@
 import LedgerPort
 
-/// What can be asked for, and by whom: ``facts`` has one entry for each. This table alone says who may do what: the documentation, the
-/// description of the API and the tests are made from it.
+/// A route of the API. ``facts`` has one entry for each route, with the parties that may use it. The documentation, the description of
+/// the API and the tests follow from this table.
 public enum Route: String, Sendable, CaseIterable {
   case ready, version, openapi, metrics, report, events
   case attachments, postAttachment, attachment, content, link, check
@@ -15,24 +15,24 @@ public enum Route: String, Sendable, CaseIterable {
   case messages, writeMessage, message, editMessage, deleteMessage, receipts
   case read, delivered, settings, sync
 
-  /// All that is said of a route.
+  /// The facts of a route.
   struct Facts: Sendable {
     var method: String
-    /// `{id}` stands for any text, and so do other words in braces.
+    /// A word in braces stands for any text.
     var path: String
-    /// Who may ask for it. A stranger is told that nothing is there of what it may not see: so are all but the owner of an upload; but an
-    /// administrator may give up any that is not whole. The sender of a conversation's is an admin of it, or who wrote the message.
+    /// The parties that may use it. A stranger gets 404. An upload belongs to its owner alone, but an administrator may give up any
+    /// upload that is not whole. In conversations, `sender` is the sender of the message or an admin of the group.
     var parties: Set<Party>
-    /// What it is for, in a few words.
+    /// Its purpose, in a few words.
     var summary: String
-    /// What the query may have. Under /v1 any other is refused, but of a content: pages add to links what they like.
+    /// The parameters of the query. Under /v1 others are refused, except for contents: pages add parameters to links.
     var parameters: [Parameter] = []
-    /// What it answers where all is well, as OpenAPI has it.
+    /// The answers of success, in the form of OpenAPI.
     var answers: [(status: Int, text: String)]
-    /// Fields of a request beside that of the token, and its body, as OpenAPI has them. True: the IETF's draft of uploads is spoken.
+    /// The header fields beside the token, and the body, in the form of OpenAPI. True: with the IETF's draft of uploads.
     var headers: @Sendable (Bool) -> [String] = { _ in [] }
     var body: @Sendable (Bool) -> String? = { _ in nil }
-    /// It is there where `messages` is on.
+    /// It needs `messages: true`.
     var isOfMessages = false
 
     init(
@@ -262,7 +262,7 @@ public enum Route: String, Sendable, CaseIterable {
     case .beginConversation:
       Facts(
         messages: "POST", "/v1/conversations", Self.known,
-        "begin a conversation, or find that which is there",
+        "begin a conversation, or find the existing one",
         answers: [
           (200, Self.answer("Conversation", "it was there")), (201, Self.answer("Conversation", "it is new")),
         ],
@@ -281,12 +281,12 @@ public enum Route: String, Sendable, CaseIterable {
     case .addMember:
       Facts(
         messages: "PUT", "/v1/conversations/{id}/members/{user}", Self.senders,
-        "add somebody to a group, or change its role", answers: Self.whetherChanged,
+        "add a member to a group, or change its role", answers: Self.whetherChanged,
         body: Self.json(#""role":{"enum":["admin","member"]}"#))
     case .removeMember:
       Facts(
         messages: "DELETE", "/v1/conversations/{id}/members/{user}", Self.seen,
-        "leave a group; an admin, take anybody out", answers: Self.whetherChanged)
+        "leave a group; an admin, remove a member", answers: Self.whetherChanged)
     case .messages:
       Facts(
         messages: "GET", "/v1/conversations/{id}/messages", Self.seen, "its messages, the newest first",
@@ -297,7 +297,7 @@ public enum Route: String, Sendable, CaseIterable {
     case .writeMessage:
       Facts(
         messages: "PUT", "/v1/conversations/{id}/messages/{message}", Self.seen,
-        "write a message, which the client has given this id; once, however often it is sent",
+        "write a message under the client's id, once for all repetitions",
         answers: [(200, Self.answer("Message", "it was there")), (201, Self.answer("Message", "it is new"))],
         body: Self.json(
           #""text":\#(Self.textSchema),"replyTo":{"type":"integer","minimum":1},"urgent":{"type":"boolean"},"#
@@ -305,41 +305,42 @@ public enum Route: String, Sendable, CaseIterable {
     case .message:
       Facts(
         messages: "GET", "/v1/conversations/{id}/messages/{message}", Self.seen,
-        "the message with this number",
+        "a message, by its number",
         answers: [(200, Self.answer("Message", "it"))])
     case .editMessage:
       Facts(
         messages: "PATCH", "/v1/conversations/{id}/messages/{message}", Self.senders,
-        "give the message with this number another text", answers: Self.whetherChanged,
+        "give a message another text", answers: Self.whetherChanged,
         body: Self.json(#""text":\#(Self.textSchema)"#, required: ["text"]))
     case .deleteMessage:
       Facts(
         messages: "DELETE", "/v1/conversations/{id}/messages/{message}", Self.senders,
-        "take away text and attachments of the message with this number, for good",
+        "erase the text and the attachments of a message",
         answers: Self.whetherChanged)
     case .receipts:
       Facts(
         messages: "GET", "/v1/conversations/{id}/messages/{message}/receipts", Self.seen,
-        "who was told of the message with this number, and who has read it",
+        "the recipients of a message, and those that have read it",
         answers: [(200, Self.answer("Receipts", "their names"))])
     case .read:
       Facts(
-        messages: "PUT", "/v1/conversations/{id}/read", Self.seen, "say up to which message it was read",
+        messages: "PUT", "/v1/conversations/{id}/read", Self.seen, "set the number of the last read message",
         answers: Self.whetherChanged, body: Self.pointer)
     case .delivered:
       Facts(
-        messages: "PUT", "/v1/conversations/{id}/delivered", Self.seen, "say up to which message it has come",
+        messages: "PUT", "/v1/conversations/{id}/delivered", Self.seen,
+        "set the number of the last delivered message",
         answers: Self.whetherChanged, body: Self.pointer)
     case .settings:
       Facts(
-        messages: "PUT", "/v1/conversations/{id}/settings", Self.seen, "mute a conversation for oneself",
+        messages: "PUT", "/v1/conversations/{id}/settings", Self.seen, "mute a conversation",
         answers: Self.whetherChanged,
         body: Self.json(
           #""mutedUntil":{"type":["string","null"],"format":"date-time"},"urgentBreaksMute":{"type":"boolean"},"#
             + #""senderId":\#(Self.textSchema)"#))
     case .sync:
       Facts(
-        messages: "GET", "/v1/sync", Self.known, "what has changed in the conversations since",
+        messages: "GET", "/v1/sync", Self.known, "the changes in the conversations since a position",
         parameters: [
           Parameter("since", "The `position` of the answer before; without it, all conversations."),
           Parameter("limit", .number(1...1000), "About so many messages; else 200."),
@@ -353,7 +354,7 @@ public enum Route: String, Sendable, CaseIterable {
   private static let patterns = [Int: [(route: Route, parts: [String])]](
     grouping: allCases.map { ($0, $0.path.split(separator: "/").map(String.init)) }, by: { $0.1.count })
 
-  /// The routes with this path, and what stands for the words in braces.
+  /// The routes with this path, and the texts at the words in braces.
   static func matching(_ segments: [String], withMessages: Bool) -> [(route: Route, ids: [String])] {
     var found: [(route: Route, ids: [String])] = []
     for (route, parts) in patterns[segments.count, default: []]

@@ -19,9 +19,9 @@ public struct FrontReply: Sendable, Equatable {
     (self.status, self.fields, self.content) = (status, fields, content)
   }
 
-  /// Longer content is sent as a file. What streams are told goes in parts of at most so many bytes.
+  /// Longer content is sent as a file. Streams get parts of at most so many bytes.
   public static let partLimit = 64 << 10
-  /// Bytes of a body that comes in one frame, at most.
+  /// The limit of a body in one frame, in bytes.
   public static let bodyLimit: Int64 = 90 << 10
   /// Contents that go with one frame have so many bytes together, at most: there is room for their fields.
   public static let sharedLimit = 32 << 10

@@ -88,7 +88,7 @@ public final class JSONParser: @unchecked Sendable {
         guard let next = unit(rest.dropFirst(6)), (0xDC00...0xDFFF).contains(next) else { return true }
         rest = rest.dropFirst(12)
       case .some(0xDC00...0xDFFF): return true
-      // A backslash that stands for itself is no beginning of anything.
+      // An escaped backslash begins no other escape.
       default: rest = rest.dropFirst(2)
       }
     }

@@ -1,19 +1,19 @@
 import Platform
 
-// Conversations as JSON: what is answered over HTTP, and told in the stream of events.
+// Conversations as JSON, for answers over HTTP and for events.
 
 extension ConversationView {
   /// Writes its members.
   ///
   /// - Parameters:
-  ///   - user: who asks: only it is told how it has set it, and what it has not read. `nil`: the product itself, or all members together.
-  ///   - changed: the members that are to be told; `nil`: all.
+  ///   - user: the reader, for its own settings and its unread messages. `nil`: the product, or all members together.
+  ///   - changed: the members to write; `nil`: all.
   public func write(to writer: inout JSONWriter, for user: String?, members changed: [Member]? = nil) {
     let own = user.flatMap { user in members.first { $0.user.utf8.elementsEqual(user.utf8) } }
     writer.member("id", conversation.id)
     writer.member("kind", conversation.kind.rawValue)
     let left = own?.left
-    // Who has left is told of nothing that came later, and so of nobody who did.
+    // A former member sees no later name and no other member.
     writer.member("name", left.map { $0.change < conversation.described } == true ? nil : conversation.name)
     writer.member("history", conversation.history.rawValue)
     writer.member("createdAt", Clock.timestamp(conversation.createdAt))
@@ -34,7 +34,7 @@ extension ConversationView {
 }
 
 extension Member {
-  /// Writes its members, but for what is its own alone.
+  /// Writes its members, without the settings of the member.
   public func write(to writer: inout JSONWriter) {
     writer.member("user", user)
     writer.member("role", role.rawValue)
@@ -49,9 +49,9 @@ extension Message {
   /// Writes its members.
   ///
   /// - Parameters:
-  ///   - members: of its conversation; `nil`: who has read it is not told.
-  ///   - attachments: `nil`: they are not told.
-  ///   - isForUser: for one of them, and not for those who operate the server.
+  ///   - members: the members of its conversation, for the receipts; `nil`: without receipts.
+  ///   - attachments: `nil`: without attachments.
+  ///   - isForUser: for a member, and not for an operator of the server.
   public func write(
     to writer: inout JSONWriter, members: [Member]? = nil, attachments: [AttachmentRecord]? = nil,
     isForUser: Bool = true
@@ -80,7 +80,7 @@ extension Message {
   }
 }
 
-/// How many of those whom a message is for have been told of it, and have read it.
+/// The recipients of a message by their progress.
 public struct Receipts: Sendable, Equatable {
   public var delivered: [String] = []
   public var read: [String] = []

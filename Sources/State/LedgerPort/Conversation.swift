@@ -1,16 +1,15 @@
-/// People who write to each other. Who reads an attachment or a message of a conversation is decided by its members, and by nothing
-/// else.
+/// A conversation of people. The membership alone decides who reads its messages and attachments.
 public struct Conversation: Sendable, Equatable {
   public enum Kind: String, Sendable, CaseIterable {
-    /// Of two people; each pair has one.
+    /// Of two people; each pair has at most one.
     case direct
     case group
   }
 
-  /// What a new member sees of what was written before.
+  /// The earlier messages that a new member sees.
   public enum History: String, Sendable, CaseIterable {
     case all
-    /// What is written from now on.
+    /// None: a new member sees the messages after its joining.
     case joined
   }
 
@@ -20,11 +19,11 @@ public struct Conversation: Sendable, Equatable {
   public var kind: Kind
   public var name: String?
   public var history: History
-  /// The number of its last message; 0: it has none.
+  /// The number of its last message; 0: none.
   public var lastNumber: Int64
   /// In milliseconds since 1970.
   public var createdAt: Int64
-  /// The number of the exchange that last changed its name, and of the one that last changed anything in it: see ``Position/number``.
+  /// The numbers of the exchanges with the last change of its name, and with the last change of anything in it: see ``Position/number``.
   public var described: Int64
   public var changed: Int64
 
@@ -37,44 +36,45 @@ public struct Conversation: Sendable, Equatable {
     (self.described, self.changed) = (described, changed)
   }
 
-  /// Members of one, at most.
+  /// The limit of members.
   public static let mostMembers = 1000
-  /// Bytes of a name, and of an id.
+  /// The limits of a name and of an id, in bytes.
   public static let longestName = 200
   public static let longestId = 256
 }
 
-/// Somebody who takes part in a conversation, or has done so.
+/// A member or a former member of a conversation.
 public struct Member: Sendable, Equatable {
   public enum Role: String, Sendable, CaseIterable {
-    /// Adds, removes and renames.
+    /// May add, remove and rename.
     case admin
     case member
   }
 
   public var user: String
   public var role: Role
-  /// The first message that it sees.
+  /// The first visible message.
   public var firstNumber: Int64
-  /// The last message before it came; what was written before is not counted as unread, nor as unread by it.
+  /// The last message before its joining. Earlier messages never count as unread.
   public var joinedNumber: Int64
-  /// The exchange in which it came: see ``Conversation/changed``.
+  /// The exchange of its joining: see ``Conversation/changed``.
   public var joinedChange: Int64
-  /// When it left; `nil`: it is still there. It sees what was there then.
+  /// Its leaving; `nil`: a present member. A former member sees the conversation as of then.
   public var left: Leaving?
-  /// Up to which message it was told, and has read. They only rise.
+  /// The last delivered and the last read message. Both only rise.
   public var deliveredNumber: Int64
   public var readNumber: Int64
-  /// Until when it is told nothing but what is urgent, in milliseconds since 1970; `nil`: all.
+  /// The end of the muting, in milliseconds since 1970; `nil`: not muted.
   public var mutedUntil: Int64?
-  /// What is urgent is told all the same.
+  /// Urgent messages notify the member all the same.
   public var urgentBreaksMute: Bool
-  /// See ``Conversation/changed``: of all but how it has muted the conversation, which only it is told; and of that.
+  /// The exchanges with the last change of the columns for all members, and of the settings for the member alone: see
+  /// ``Conversation/changed``.
   public var changed: Int64
   public var configured: Int64
 
   public struct Leaving: Sendable, Equatable {
-    /// The last message that it sees.
+    /// The last visible message.
     public var number: Int64
     /// The last exchange before: see ``Conversation/changed``.
     public var change: Int64
@@ -106,7 +106,7 @@ public struct Member: Sendable, Equatable {
     number >= firstNumber && number <= leftNumber ?? .max
   }
 
-  /// Whether a message is for it: the sender is told how many have read it.
+  /// Whether it is a recipient of a message.
   public func isAddressed(by message: Message) -> Bool {
     message.number > joinedNumber && sees(message.number)
       && !user.utf8.elementsEqual(message.senderId.utf8)
@@ -121,11 +121,11 @@ public struct Message: Sendable, Equatable {
   /// From 1, without a gap.
   public var number: Int64
   public var senderId: String
-  /// What its client calls it, so that the same message is written once; `nil`: it came with an attachment.
+  /// The id of the client, unique for the sender; `nil`: the message came with an attachment.
   public var clientId: String?
-  /// `nil`: it has attachments alone, or was deleted.
+  /// `nil`: attachments alone, or deleted.
   public var text: String?
-  /// The number of the message that it answers.
+  /// The number of the answered message.
   public var replyTo: Int64?
   public var isUrgent: Bool
   /// In milliseconds since 1970, as the others.
@@ -145,17 +145,17 @@ public struct Message: Sendable, Equatable {
     (self.createdAt, self.editedAt, self.deletedAt, self.changed) = (createdAt, editedAt, deletedAt, changed)
   }
 
-  /// Bytes of its text, at most.
+  /// The limit of its text, in bytes.
   public static let longestText = 64 << 10
 }
 
-/// Changes a conversation, or begins one. Its rights are looked at in the transaction that changes it.
+/// Begins or changes a conversation. The rules check the rights in the same transaction.
 public struct ConversationCommand: Sendable, Equatable {
-  /// On whose behalf it is done.
+  /// The author of a command.
   public enum Author: Sendable, Equatable {
-    /// A person, who has the rights of its membership.
+    /// A user, with the rights of its membership.
     case user(String)
-    /// The product itself, by the name of its token, which may do all; where it writes or reads, in the place of this person.
+    /// The product, by the name of its token, with all rights. It can write and read in the place of a member.
     case service(String, for: String? = nil)
 
     public var user: String {
@@ -169,22 +169,22 @@ public struct ConversationCommand: Sendable, Equatable {
   }
 
   public enum Action: Sendable, Equatable {
-    /// Begins a conversation; a user is one of its members. Two people have one direct conversation, and a service's id one conversation:
-    /// that which is there is the answer.
+    /// Begins a conversation; a user becomes a member. The result is the existing conversation if the pair has a direct one already, or
+    /// if a service names an existing id.
     case begin(Conversation.Kind, name: String?, Conversation.History, members: [String])
     case rename(String?)
-    /// Adds somebody, or changes its role; `nil`: it keeps the role that it has, and a new one is a member.
+    /// Adds a member, or changes its role; `nil`: a known member keeps its role, and a new one gets `member`.
     case add(String, Member.Role?)
-    /// Takes somebody out, or leaves.
+    /// Removes a member, or leaves.
     case remove(String)
-    /// Writes a message. Repeated with the same client's id, it is the same message.
+    /// Writes a message. A repetition with the same client's id changes nothing.
     case write(id: String, clientId: String, text: String?, replyTo: Int64? = nil, isUrgent: Bool = false)
     case edit(Int64, text: String)
-    /// Takes away text, versions and attachments of a message, for good.
+    /// Erases the text, the versions and the attachments of a message.
     case delete(Int64)
-    /// Has been told, and has read, up to these messages.
+    /// Raises the numbers of the last delivered and the last read message.
     case reach(delivered: Int64, read: Int64)
-    /// Sets what is given.
+    /// Changes the given settings.
     case mute(until: Int64??, urgentBreaksMute: Bool?)
   }
 
@@ -197,7 +197,7 @@ public struct ConversationCommand: Sendable, Equatable {
   }
 }
 
-/// What became of a ``ConversationCommand``.
+/// The result of a ``ConversationCommand``.
 public enum ConversationResult: Sendable, Equatable {
   /// The conversation with this id is there.
   case begun(id: String, isNew: Bool)
@@ -206,13 +206,13 @@ public enum ConversationResult: Sendable, Equatable {
   case refused(Refusal)
 
   public enum Refusal: Sendable, Equatable {
-    /// There is no such conversation or message, or the author does not see it.
+    /// Missing, or not visible to the author.
     case notFound
-    /// The author sees it, and may not change it so: a sentence without its full stop.
+    /// Visible, but the author lacks the right: a sentence without its full stop.
     case forbidden(String)
-    /// What is there does not go with it: a sentence without its full stop.
+    /// A conflict with the record: a sentence without its full stop.
     case conflict(String)
-    /// A value cannot be: its name, and a sentence without its full stop.
+    /// A wrong value: its name, and a sentence without its full stop.
     case invalid(String, String)
   }
 }
@@ -221,12 +221,12 @@ public enum ConversationResult: Sendable, Equatable {
 public struct ConversationView: Sendable, Equatable {
   public var conversation: Conversation
   public var members: [Member]
-  /// Messages of others that the member has not read; 0: nobody asks as a member.
+  /// The number of unread messages of others; 0 without a reader.
   public var unread: Int64
-  /// The last message that the member sees; `nil`: there is none.
+  /// The last visible message; `nil`: none.
   public var last: Message?
 
-  /// A member, or former member; `nil`: nobody in particular is asked for.
+  /// The member or former member with this name.
   public func member(_ user: String?) -> Member? {
     user.flatMap { user in members.first { $0.user.utf8.elementsEqual(user.utf8) } }
   }
@@ -236,10 +236,10 @@ public struct ConversationView: Sendable, Equatable {
   }
 }
 
-/// What has changed in a conversation.
+/// The changes in a conversation.
 public struct ConversationChange: Sendable, Equatable {
   public var view: ConversationView
-  /// The members that have changed.
+  /// The changed members.
   public var members: [Member]
   public var messages: [Message]
 

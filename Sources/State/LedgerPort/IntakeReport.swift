@@ -107,7 +107,7 @@ extension IntakeProblem {
   fileprivate static let anotherMessage =
     "give it another messageId, or delete the attachments of that one first"
 
-  // The kinds that say that a message is on record otherwise, or that its conversation is another's.
+  // The kinds of conflicts with a message or a conversation on record.
   public static let noMember = "the sender is no member of the conversation"
   public static let goneMessage = "the message was deleted"
   public static let otherSender = "the message is from another sender; \(anotherMessage)"
@@ -115,7 +115,7 @@ extension IntakeProblem {
     "the message has other participants; name none, or give it another messageId"
 }
 
-/// What is on record of a message.
+/// A message on record.
 public struct MessageRecord: Sendable, Equatable {
   public var senderId: String
   /// In the order of its first attachment.

@@ -87,41 +87,41 @@ public protocol LedgerQueries: AnyObject {
   func token(hash: [UInt8]) throws(LedgerError) -> AccessToken?
   /// All tokens, in the order in which they were made.
   func tokens() throws(LedgerError) -> [AccessToken]
-  /// Who may read an attachment: the members of its conversation that see its message, where there is such a conversation; else who takes
-  /// part in its message, in its order. The sender need not be one.
+  /// The readers of an attachment: the members of its conversation that see its message; without a conversation, the participants of its
+  /// message, in their order. The sender can be missing.
   func participants(of key: Int64) throws(LedgerError) -> [String]
 
   /// A message, by its ids; `nil`: there is none.
   func message(_ id: String, of conversation: String) throws(LedgerError) -> MessageRecord?
 
-  /// A conversation, as one of its members sees it; `nil`: there is none, or this user has never been a member.
+  /// A conversation for a member or a former member; `nil`: missing, or never a member.
   ///
-  /// - Parameter user: `nil`: as nobody in particular.
+  /// - Parameter user: `nil`: without a reader.
   func conversation(_ id: String, for user: String?) throws(LedgerError) -> ConversationView?
   /// The conversations of a user, or all, in the order in which they were begun.
   func conversations(of user: String?, after: PageMark?, limit: Int) throws(LedgerError)
     -> Page<ConversationView>
-  /// Messages of a conversation that a member sees, the newest first.
+  /// The visible messages of a conversation, newest first.
   ///
   /// - Parameters:
   ///   - member: `nil`: all messages.
-  ///   - before: those with lower numbers; `nil`: from the newest.
+  ///   - before: the number above; `nil`: from the newest.
   func messages(in conversation: Conversation, seenBy member: Member?, before: Int64?, limit: Int)
     throws(LedgerError) -> [Message]
-  /// A message, by its number; `nil`: there is none that the member sees.
+  /// A visible message, by its number.
   func message(_ number: Int64, in conversation: Conversation, seenBy member: Member?) throws(LedgerError)
     -> Message?
-  /// The attachments of messages that a member sees, by the id of the message, in order of intake.
+  /// The visible attachments of messages, by the id of the message, in order of intake.
   func attachments(ofMessages ids: [String], in conversation: String, seenBy member: Member?)
     throws(LedgerError) -> [String: [AttachmentRecord]]
-  /// What has changed after one exchange and up to another in what a user sees, by conversation; see ``Position/number``. The messages are
-  /// those of as many exchanges as have about `limit` together.
+  /// The visible changes after one exchange and up to another, by conversation; see ``Position/number``. The answer ends with the exchange
+  /// at which it has about `limit` messages.
   ///
   /// - Parameter user: `nil`: in all conversations.
-  /// - Returns: the changes, and up to which exchange they go.
+  /// - Returns: the changes, and the number of the last exchange in them.
   func changes(of user: String?, after: Int64, upTo: Int64, limit: Int) throws(LedgerError)
     -> (changes: [ConversationChange], upTo: Int64)
-  /// What has changed in one conversation in one exchange; `nil`: there is no such conversation.
+  /// The changes of one exchange in one conversation; `nil`: no such conversation, or no change.
   func changes(in conversation: String, at number: Int64) throws(LedgerError) -> ConversationChange?
 
   /// The upload with this id; `nil`: there is none, or it is over.

@@ -1,7 +1,7 @@
 import LedgerPort
 import Platform
 
-// Conversations: who takes part in them, and what they write. All rights of members are looked at here.
+// Conversations, their members and messages. All rights of members are checked here.
 extension LedgerRows {
   mutating func apply(_ command: ConversationCommand, _ tally: inout ExchangeTally) throws(Failure)
     -> ConversationResult
@@ -13,9 +13,9 @@ extension LedgerRows {
       return .refused(.notFound)
     }
     let member = try member(command.author.user, of: conversation.key)
-    // A service sees all, also where somebody has made it a member.
+    // A service sees all, even if its name is also a member.
     let reader = command.author.isService ? nil : member
-    // Who has left still sees what was written before, and changes nothing but what it has read of that.
+    // A former member sees the earlier messages, and changes its numbers alone.
     guard command.author.isService || member != nil else { return .refused(.notFound) }
     let isPresent = command.author.isService || member?.isPresent == true
     let isAdmin = command.author.isService || isPresent && member?.role == .admin
@@ -24,7 +24,7 @@ extension LedgerRows {
     case .reach(let delivered, let read):
       return try reach(conversation, member, delivered: delivered, read: read, &tally)
     case .write(_, let clientId, _, _, _):
-      // Once it was written, that is the answer for ever.
+      // A written message is the answer for ever.
       if let known = try written(clientId, from: command.author.user, in: conversation) { return known }
       if !isPresent { return Self.hasLeft }
     case .edit, .delete, .rename, .add, .remove, .mute:
@@ -93,14 +93,14 @@ extension LedgerRows {
     .refused(.forbidden("an admin of the group does this"))
   }
 
-  /// A service has to name a member.
+  /// The command needs a member.
   private static var forWhom: ConversationResult {
     .refused(.invalid("senderId", "says for which member this is"))
   }
 
   private static func isSame(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
 
-  /// A message with this number that a member sees; of a service's, any.
+  /// A visible message; without a member, any message.
   private func visible(_ number: Int64, in conversation: Conversation, _ member: Member?) throws(Failure)
     -> Message?
   {
@@ -165,7 +165,7 @@ extension LedgerRows {
     return "\(first.utf8.count):\(first)\(last)"
   }
 
-  /// - Parameter isInPath: it is a part of the paths of requests, which no slash can be in.
+  /// - Parameter isInPath: the id is a segment of paths, without a slash.
   private static func fault(ofId id: String, isInPath: Bool = false) -> String? {
     if id.isEmpty { return "is not empty" }
     if isInPath && (id.contains("/") || id == "." || id == "..") {
@@ -210,13 +210,13 @@ extension LedgerRows {
     if try members(of: conversation.key).count(where: \.isPresent) >= Conversation.mostMembers {
       return .refused(.conflict("a conversation has \(Conversation.mostMembers) members at most"))
     }
-    // Who was there before does not see what was written meanwhile, unless all members see all.
+    // With `joined`, a returning member does not see the messages in between.
     let first = conversation.history == .all ? 1 : last + 1
     let new = Member(
       user, role ?? .member, firstNumber: first, joinedNumber: last, joinedChange: tally.number,
       deliveredNumber: last, readNumber: last)
     let result = try set(new, of: conversation, &tally)
-    // The first of a group that all have left.
+    // The first member of an empty group becomes its admin.
     try keepAdmin(of: conversation, &tally)
     return result
   }
@@ -232,7 +232,7 @@ extension LedgerRows {
     return result
   }
 
-  /// A group is never without somebody who can add others.
+  /// A group with members has an admin.
   private mutating func keepAdmin(of conversation: Conversation, _ tally: inout ExchangeTally) throws(Failure)
   {
     let present = try members(of: conversation.key).filter(\.isPresent)
@@ -269,7 +269,7 @@ extension LedgerRows {
     return .done(hasChanged: true)
   }
 
-  /// Something in it changes.
+  /// Notes a change.
   private mutating func touch(_ conversation: inout Conversation, _ tally: inout ExchangeTally)
     throws(Failure)
   {
@@ -296,7 +296,7 @@ extension LedgerRows {
     return .written(message, isNew: true)
   }
 
-  /// What is answered where a sender's client has sent a message before; `nil`: it is new.
+  /// The answer for a repeated message; `nil`: a new message.
   private func written(
     _ clientId: String, from sender: String, in conversation: Conversation
   ) throws(Failure) -> ConversationResult? {
@@ -357,7 +357,7 @@ extension LedgerRows {
 
   // MARK: Attachments of messages
 
-  /// Why a file is not taken into a conversation; `nil`: it is, or there is no such conversation.
+  /// Why a conversation refuses an attachment; `nil`: it does not.
   func problem(of item: IntakeItem, in conversation: Conversation) throws(Failure) -> IntakeProblem? {
     guard let member = try member(item.senderId, of: conversation.key), member.isPresent else {
       return item.noMember
@@ -369,7 +369,7 @@ extension LedgerRows {
       item.origin, "message '\(id)' was deleted; give it another messageId", kind: IntakeProblem.goneMessage)
   }
 
-  /// The message that an attachment names: by its id, or by what its sender's client calls it.
+  /// The message of an attachment: by its id, or by the sender's client id.
   func written(_ id: String, _ item: IntakeItem, in conversation: Conversation) throws(Failure) -> Message? {
     if let message = try message(withId: id, in: conversation.id) { return message }
     guard let message = try message(ofClient: id, from: item.senderId),
@@ -378,7 +378,7 @@ extension LedgerRows {
     return message
   }
 
-  /// A message came with an attachment: it gets its number.
+  /// Gives a message that came with an attachment its number.
   mutating func number(messageWithId id: String, of item: IntakeItem, _ tally: inout ExchangeTally)
     throws(Failure)
   {
@@ -390,7 +390,7 @@ extension LedgerRows {
     try setMessage(message)
   }
 
-  /// The messages of the attachments that the exchange has changed have changed, too. The last step of an exchange.
+  /// Marks the messages of changed attachments as changed. The last step of an exchange.
   package mutating func noteMessages(_ tally: inout ExchangeTally) throws(Failure) {
     if !hasConversations { return }
     for key in tally.changed.attachments {
@@ -399,7 +399,7 @@ extension LedgerRows {
     }
   }
 
-  /// Something of a message has changed that other rows have.
+  /// Marks a message as changed.
   mutating func noteMessage(_ id: String, in conversationId: String, _ tally: inout ExchangeTally)
     throws(Failure)
   {

@@ -12,7 +12,7 @@ package protocol LedgerRows {
   var hash: SHA256 { get }
   /// Whether an attachment was ever taken out of another attachment. If not, no rule looks for trees.
   var hasExpansions: Bool { get set }
-  /// Whether there has ever been a conversation. If not, no rule looks for one.
+  /// Whether there is a conversation. If not, no rule looks for one.
   var hasConversations: Bool { get set }
   mutating func nextId() -> String
   /// See ``Lease/turn``.
@@ -142,26 +142,26 @@ package protocol LedgerRows {
   // MARK: Conversations
 
   func conversation(_ id: String) throws(Failure) -> Conversation?
-  /// The direct conversation of two people, by the text that names the pair.
+  /// The direct conversation of a pair.
   func direct(of pair: String) throws(Failure) -> Conversation?
   /// - Returns: its key.
   mutating func addConversation(_ conversation: Conversation, pair: String?) throws(Failure) -> Int64
-  /// Writes the columns that change.
+  /// Writes the changeable columns.
   mutating func setConversation(_ conversation: Conversation) throws(Failure)
   func member(_ user: String, of conversation: Int64) throws(Failure) -> Member?
-  /// All members, and former members, in the order of the bytes of their names.
+  /// The members and former members, in the order of the bytes of their names.
   func members(of conversation: Int64) throws(Failure) -> [Member]
   /// Adds a member, or changes it.
   mutating func setMember(_ member: Member, of conversation: Int64) throws(Failure)
-  /// `nil`: there is none with this number.
+  /// A message, by its number.
   func message(_ number: Int64, in conversationId: String) throws(Failure) -> Message?
-  /// `nil`: there is none with this id that has a number.
+  /// A message with a number, by its id.
   func message(withId id: String, in conversationId: String) throws(Failure) -> Message?
   func message(ofClient id: String, from sender: String) throws(Failure) -> Message?
   mutating func writeMessage(_ message: Message) throws(Failure)
-  /// Writes the columns that change, of the message with this id.
+  /// Writes the changeable columns of the message with this id.
   mutating func setMessage(_ message: Message) throws(Failure)
-  /// Keeps a text that a message had before.
+  /// Keeps an earlier text of a message.
   mutating func addVersion(of message: Message, _ text: String, at now: Int64) throws(Failure)
   mutating func removeVersions(of message: Message) throws(Failure)
   func attachmentIds(ofMessage id: String, in conversationId: String) throws(Failure) -> [String]

@@ -78,7 +78,7 @@ enum SQL {
 
   // MARK: Claiming
 
-  /// Who may read attachment `a` of message `m`, as a JSON array.
+  /// The readers of attachment `a` of message `m`, as a JSON array.
   static let readers = """
     CASE WHEN m.number IS NULL THEN m.participants ELSE
       (SELECT json_group_array(x.user) FROM conversations c JOIN members x ON x.conversation = c.key

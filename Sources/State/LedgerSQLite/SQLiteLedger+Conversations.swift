@@ -97,7 +97,7 @@ extension SQLiteLedger {
     ).run(.text(message.conversationId), .text(message.id), .text(text), .integer(now))
   }
 
-  /// A message as it was at a time: who has left sees it so.
+  /// A message as of a time, for a former member.
   func message(_ message: Message, asOf time: Int64) throws -> Message {
     guard let editedAt = message.editedAt, editedAt > time, message.deletedAt == nil else { return message }
     var message = message

@@ -1,7 +1,7 @@
 import LedgerPort
 import SQLite
 
-// What members of conversations read.
+// Reads of conversations.
 extension SQLiteLedger {
   public func conversation(_ id: String, for user: String?) throws(LedgerError) -> ConversationView? {
     try reading {
@@ -40,7 +40,7 @@ extension SQLiteLedger {
       member = try self.member(user, of: conversation.key)
       guard let member else { return nil }
       let last = min(conversation.lastNumber, member.leftNumber ?? .max)
-      // Else nothing is to be counted.
+      // Without newer messages the count is 0.
       if last > max(member.readNumber, member.joinedNumber) {
         view.unread =
           try statement(History.unread).first(
@@ -67,7 +67,7 @@ extension SQLiteLedger {
     }
   }
 
-  /// Who has left sees it as it was then.
+  /// A former member sees the message as of its leaving.
   private func seen(_ message: Message, by member: Member?) throws -> Message {
     try member?.left.map { try self.message(message, asOf: $0.time) } ?? message
   }
@@ -116,7 +116,7 @@ extension SQLiteLedger {
       } else {
         try statement(History.touched).rows(from) { touched.append(Conversation($0)) }
       }
-      // So many exchanges as have about `limit` messages together: none is told in part.
+      // Whole exchanges with about `limit` messages in all.
       var numbers: [Int64] = []
       for conversation in touched {
         try statement(History.numbers).rows(
@@ -126,7 +126,7 @@ extension SQLiteLedger {
       numbers.sort()
       var last = upTo
       if numbers.count > limit {
-        // All of the first exchange, however much that is.
+        // At least the first exchange, however large.
         last = max(numbers[limit] - 1, numbers[0])
       }
       var changes: [ConversationChange] = []
@@ -145,7 +145,7 @@ extension SQLiteLedger {
     }
   }
 
-  /// `nil`: nothing of it has changed that the user sees.
+  /// `nil`: no visible change.
   private func change(
     in conversation: Conversation, for user: String?, after: Int64, upTo: Int64
   ) throws -> ConversationChange? {
@@ -160,7 +160,7 @@ extension SQLiteLedger {
     if let own {
       messages.removeAll { !own.sees($0.number) }
       if let left = own.left, left.change < after {
-        // Of what came later, it hears what was deleted.
+        // A former member gets later deletions alone.
         messages.removeAll { $0.changed > left.change && $0.deletedAt == nil }
         return messages.isEmpty ? nil : ConversationChange(view, members: [], messages: messages)
       }

@@ -84,9 +84,9 @@ enum Schema {
       PRIMARY KEY (lane, cause)
     ) STRICT, WITHOUT ROWID;
 
-    -- What people wrote, and what attachments came with. A message has a `number` where there is a conversation with its
-    -- conversation's id, and its members read it; else its participants read its attachments. `client_id` is its client's name for it.
-    -- `changed` is the number of the exchange that last changed something of it, as in the two tables below.
+    -- Messages. A message of a row in `conversations` has a `number`, and the members read it; the attachments of other messages belong
+    -- to the participants. `client_id` is the id of the client. `changed` is the number of the exchange with the last change, as in
+    -- the two tables below.
     CREATE TABLE messages (
       conversation_id TEXT NOT NULL CHECK (conversation_id <> ''),
       message_id TEXT NOT NULL CHECK (message_id <> ''),
@@ -109,7 +109,7 @@ enum Schema {
     CREATE UNIQUE INDEX messages_by_client ON messages (sender_id, client_id) WHERE client_id IS NOT NULL;
     CREATE INDEX messages_by_change ON messages (conversation_id, changed) WHERE changed IS NOT NULL;
 
-    -- The texts that messages had before they were edited.
+    -- Earlier texts of edited messages.
     CREATE TABLE versions (
       conversation_id TEXT NOT NULL,
       message_id TEXT NOT NULL,
@@ -120,7 +120,7 @@ enum Schema {
       FOREIGN KEY (conversation_id, message_id) REFERENCES messages
     ) STRICT, WITHOUT ROWID;
 
-    -- Conversations of people. `pair` names the two of a direct one.
+    -- Conversations. `pair` names the two members of a direct conversation.
     CREATE TABLE conversations (
       key INTEGER PRIMARY KEY,
       id TEXT NOT NULL UNIQUE CHECK (id <> ''),
@@ -135,8 +135,8 @@ enum Schema {
       CHECK ((kind = 'direct') = (pair IS NOT NULL))
     ) STRICT;
 
-    -- Who takes part, or has done so. One sees the messages from `first_number` to `left_number`, as they were at `left_at`, after
-    -- the change `left_change`; what was written up to `joined_number` is not counted as unread.
+    -- Members and former members. A member sees the messages from `first_number` on. A former member sees them up to `left_number`, as
+    -- of the time `left_at` and the change `left_change`. Messages up to `joined_number` never count as unread.
     CREATE TABLE members (
       conversation INTEGER NOT NULL REFERENCES conversations,
       user TEXT NOT NULL CHECK (user <> ''),
