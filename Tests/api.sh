@@ -32,6 +32,12 @@ expected-statuses = [400, 401, 403, 406, 412, 415, 422]
 expected-statuses = [400, 401, 403, 404, 405, 406, 409, 411, 412, 413, 415, 416, 422, 428, 429]
 CONFIG
 
+# All routes.
+cat pipeline.yaml - > "$place/pipeline.yaml" <<'CONFIG'
+
+serve: { messages: true }
+lanes: { downloads: { use: http, max-size: 10MB } }
+CONFIG
 (cd "$place" && exec "$sluice" serve --listen 127.0.0.1:0 --home home) 2> "$place/log" &
 server=$!
 for _ in $(seq 100); do grep -q 'listening on' "$place/log" && break; sleep 0.1; done
@@ -40,6 +46,12 @@ token=$(sed -n 's/.*Bearer \(sluice_[0-9a-f]*\).*/\1/p' "$place/log")
 for name in a b c; do
   echo "text $name" | curl --silent --fail --output "$place/answer" --header "Authorization: Bearer $token" \
     --data-binary @- "$address/v1/attachments?filename=$name.txt"
+done
+curl --silent --fail --output "$place/answer" --header "Authorization: Bearer $token" \
+  --header 'Content-Type: application/json' --data '{"id":"c","members":["admin"]}' "$address/v1/conversations"
+for message in 1 2; do
+  curl --silent --fail --output "$place/answer" --request PUT --header "Authorization: Bearer $token" \
+    --header 'Content-Type: application/json' --data '{"text":"hello"}' "$address/v1/conversations/c/messages/$message"
 done
 
 # What it remembers of failures stays in that folder.

@@ -22,7 +22,11 @@ public struct ManifestLineReader: Sendable {
       return .failure(IntakeProblem(origin, "holds a NUL character; no name has one"))
     }
     if JSONParser.holdsLoneSurrogate(line) {
-      return .failure(IntakeProblem(origin, "holds half of a surrogate pair, which is no character"))
+      return .failure(
+        IntakeProblem(
+          origin,
+          "holds half of a surrogate pair, which is no character; a path that is not UTF-8 goes into 'pathBase64'"
+        ))
     }
     do {
       return .success(try item(text, origin, defaults))

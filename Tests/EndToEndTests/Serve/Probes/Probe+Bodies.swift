@@ -62,8 +62,7 @@ extension Probe {
         answers: [[400, 403, 422]], ending: .kept)
     }
     + [
-      // It becomes U+FFFD, and the address is none that is fetched from.
-      answered("JSON with half a character", fetch("{\"url\":\"http://127.0.0.1:1/\\ud800\"}"), 202),
+      answered("JSON with half a character", fetch("{\"url\":\"http://127.0.0.1:1/\\ud800\"}"), 400),
       answered("JSON without a byte", fetch(""), 400),
       // Its last byte may have come before the answer, or not.
       Probe(
