@@ -4,6 +4,8 @@ import Platform
 // Common parts of the description of routes (OpenAPI 3.1.0).
 extension Route {
   static let textSchema = #"{"type":"string"}"#
+  /// Of a member that may be left out: null stands for that.
+  static let optionalText = #"{"type":["string","null"]}"#
   static let textsSchema = #"{"type":"array","items":{"type":"string"}}"#
   static let bytes = #"{"type":"integer","minimum":0}"#
 
@@ -36,7 +38,7 @@ extension Route {
   }
 
   static let pointer = json(
-    #""number":{"type":"integer","minimum":0},"senderId":\#(textSchema)"#, required: ["number"])
+    #""number":{"type":"integer","minimum":0},"senderId":\#(optionalText)"#, required: ["number"])
 
   static let contentBody =
     #"{"description":"The content, which is empty without a body.","content":{"#

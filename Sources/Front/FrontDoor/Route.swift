@@ -267,8 +267,8 @@ public enum Route: String, Sendable, CaseIterable {
           (200, Self.answer("Conversation", "it was there")), (201, Self.answer("Conversation", "it is new")),
         ],
         body: Self.json(
-          #""kind":{"enum":["direct","group"]},"members":\#(Self.textsSchema),"name":\#(Self.textSchema),"#
-            + #""history":{"enum":["all","joined"]},"id":\#(Self.textSchema)"#, required: ["members"]))
+          #""kind":{"enum":["direct","group",null]},"members":\#(Self.textsSchema),"name":\#(Self.optionalText),"#
+            + #""history":{"enum":["all","joined",null]},"id":\#(Self.optionalText)"#, required: ["members"]))
     case .conversation:
       Facts(
         messages: "GET", "/v1/conversations/{id}", Self.seen, "a conversation, with its members",
@@ -282,7 +282,7 @@ public enum Route: String, Sendable, CaseIterable {
       Facts(
         messages: "PUT", "/v1/conversations/{id}/members/{user}", Self.senders,
         "add a member to a group, or change its role", answers: Self.whetherChanged,
-        body: Self.json(#""role":{"enum":["admin","member"]}"#))
+        body: Self.json(#""role":{"enum":["admin","member",null]}"#))
     case .removeMember:
       Facts(
         messages: "DELETE", "/v1/conversations/{id}/members/{user}", Self.seen,
@@ -300,8 +300,8 @@ public enum Route: String, Sendable, CaseIterable {
         "write a message under the client's id, once for all repetitions",
         answers: [(200, Self.answer("Message", "it was there")), (201, Self.answer("Message", "it is new"))],
         body: Self.json(
-          #""text":\#(Self.textSchema),"replyTo":{"type":"integer","minimum":1},"urgent":{"type":"boolean"},"#
-            + #""senderId":\#(Self.textSchema)"#))
+          #""text":\#(Self.optionalText),"replyTo":{"type":["integer","null"],"minimum":1},"#
+            + #""urgent":{"type":["boolean","null"]},"senderId":\#(Self.optionalText)"#))
     case .message:
       Facts(
         messages: "GET", "/v1/conversations/{id}/messages/{message}", Self.seen,
@@ -336,8 +336,8 @@ public enum Route: String, Sendable, CaseIterable {
         messages: "PUT", "/v1/conversations/{id}/settings", Self.seen, "mute a conversation",
         answers: Self.whetherChanged,
         body: Self.json(
-          #""mutedUntil":{"type":["string","null"],"format":"date-time"},"urgentBreaksMute":{"type":"boolean"},"#
-            + #""senderId":\#(Self.textSchema)"#))
+          #""mutedUntil":{"type":["string","null"],"format":"date-time"},"senderId":\#(Self.optionalText),"#
+            + #""urgentBreaksMute":{"type":["boolean","null"]}"#))
     case .sync:
       Facts(
         messages: "GET", "/v1/sync", Self.known, "the changes in the conversations since a position",
