@@ -224,6 +224,29 @@ struct ServedMessagesTests {
     #expect(served.stop() == 0)
   }
 
+  /// The client on the page, as it stands there.
+  @Test func theClientOfThePagePrintsMessagesAndMarksThemAsRead() throws {
+    let page = try String(contentsOfFile: SluiceCommand.projectFolder + "/docs/messages.md", encoding: .utf8)
+    let start = try #require(page.range(of: "```python\n"))
+    let end = try #require(page.range(of: "\n```", range: start.upperBound..<page.endIndex))
+    try folder.write("client.py", String(page[start.upperBound..<end.lowerBound]))
+    let room = try begin(#"{"kind":"direct","members":["ben"]}"#)
+    let path = "/v1/conversations/\(room)"
+    let client = try SluiceCommand.start(
+      ["client.py", "http://127.0.0.1:\(served.port)", ben], in: folder, out: folder.path + "/said",
+      err: folder.path + "/wrong", program: "/usr/bin/python3")
+    defer { kill(client.processIdentifier, SIGKILL) }
+    var number = 0
+    try Resident.wait("it listens, and has read what came since") {
+      number += 1
+      let text = #"{"text":"Hello \#(number)"}"#
+      #expect(try ask("PUT", "\(path)/messages/\(number)", ann, text).status == 201)
+      return try ask("GET", "\(path)/messages/\(number)", ann).json["receipts"]["read"] == .number(1)
+    }
+    #expect(try folder.read("said").contains("ann: Hello \(number)"), "\(try folder.read("wrong"))")
+    #expect(served.stop() == 0)
+  }
+
   /// A client that takes its time with a long answer gets all of it.
   @Test func aLongAnswerIsWholeHoweverSlowlyItIsRead() throws {
     let room = try begin(#"{"members":[]}"#)
