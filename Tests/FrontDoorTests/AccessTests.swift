@@ -37,7 +37,8 @@ struct AccessTests {
       .uploadOptions: all, .uploads: known, .createUpload: known, .uploadState: known, .appendToUpload: known,
       .endUpload: known,
       .conversations: known, .beginConversation: known, .sync: known, .conversation: seen, .messages: seen,
-      .message: seen, .receipts: seen, .writeMessage: seen, .read: seen, .delivered: seen, .settings: seen,
+      .message: seen, .receipts: seen, .writeMessage: seen, .read: seen, .delivered: seen, .typing: seen,
+      .settings: seen,
       .removeMember: seen, .renameConversation: changed, .addMember: changed, .editMessage: changed,
       .deleteMessage: changed,
     ]

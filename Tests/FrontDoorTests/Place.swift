@@ -170,7 +170,8 @@ final class Place {
     case .reply(let reply): return reply
     case .file(let reply, _): return reply
     // They are allowed, and not applied here.
-    case .commands, .inform, .upload, .store, .check, .await, .body, .look, .stream: return FrontReply(200)
+    case .commands, .inform, .upload, .store, .check, .await, .body, .look, .tell, .stream:
+      return FrontReply(200)
     }
   }
 
@@ -187,13 +188,16 @@ final class Place {
   ) throws -> FrontReply {
     switch answer {
     case .reply(let reply): return reply
+    case .tell(_, let reply): return reply
     case .look(let next): return try converse(method, path, API.answer { try next(api) }, authorization)
     case .body(_, let next):
       let last = path.prefix { $0 != "?" }.split(separator: "/").last ?? ""
       var body = Self.bodies["\(method) \(last)"] ?? "{}"
       let isOfService = authorization.contains { $0.hasSuffix("service") || $0.hasSuffix("admin") }
-      if isOfService && ["read", "delivered", "settings", "{message}"].contains(last) && method == "PUT" {
-        body = body.replacingOccurrences(of: "{", with: #"{"senderId":"ann","#)
+      if isOfService && ["read", "delivered", "typing", "settings", "{message}"].contains(last)
+        && method == "PUT"
+      {
+        body = body == "{}" ? #"{"senderId":"ann"}"# : #"{"senderId":"ann","# + body.dropFirst()
       }
       return try converse(method, path, API.answer { try next(api, Array(body.utf8)) }, authorization)
     case .commands(let commands, let next):

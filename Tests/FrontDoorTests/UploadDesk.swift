@@ -106,6 +106,7 @@ final class UploadDesk {
         answer = next
       case .await: throw FrameError("it waits for an attachment")
       case .body(_, let next): answer = API.answer { try next(api, body ?? []) }
+      case .tell(_, let reply): return reply
       case .look(let next): answer = API.answer { try next(api) }
       case .commands(let commands, let next): answer = next(try apply(commands))
       case .check: throw FrameError("it is no upload")

@@ -65,6 +65,7 @@ extension API {
       return Self.done(
         ConversationCommand(
           ids[0], author, .reach(delivered: number, read: route == .read ? number : 0)))
+    case .typing: return try type(ids[0], try members("senderId"), token)
     case .settings:
       let given = try members("mutedUntil", "urgentBreaksMute", "senderId")
       return Self.done(
@@ -88,6 +89,25 @@ extension API {
       throw Problem(403, "forbidden", "'senderId' is for a service's token to say")
     }
     return sender
+  }
+
+  /// Tells the other present members that somebody is typing.
+  private func type(_ id: String, _ given: BodyMembers, _ token: AccessToken) throws -> Answer {
+    let author = Self.author(token, try sender(given, token))
+    guard let view = try ledger.conversation(id, for: token.role == .user ? token.name : nil) else {
+      throw Problem.notFound
+    }
+    guard let member = view.member(author.user) else {
+      throw Problem(400, "invalid-body", "'senderId' says for which member this is")
+    }
+    if !member.isPresent { throw Problem(403, "forbidden", "a former member is not told to others") }
+    let others = view.members.filter { $0.isPresent && $0 != member }.map { ByteText($0.user) }
+    let text = Self.text { writer in
+      writer.member("conversationId", view.conversation.id)
+      writer.member("user", member.user)
+    }
+    let event = EventFeed.Event(kind: "typing", audience: .users(Set(others)), full: text, short: text)
+    return .tell([event], FrontReply(204))
   }
 
   /// The number of a message in a path.

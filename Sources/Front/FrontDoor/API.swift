@@ -21,6 +21,8 @@ final class API {
     case file(FrontReply, SharedDescriptor)
     /// Commands that the coordinator applies; the answer follows from their results.
     case commands([Command], @Sendable ([CommandResult]) -> Answer)
+    /// Events that are on no record are told to present listeners.
+    case tell([EventFeed.Event], FrontReply)
     /// The answer goes on as long as its reader listens.
     case stream(FrontReply, EventStreams.Listener)
     /// The answer follows once an attachment has ended, or after so many seconds.
@@ -186,7 +188,7 @@ final class API {
       guard let token else { throw Problem.unauthorized }
       return .reply(try history(route, ids, request, token))
     case .beginConversation, .renameConversation, .addMember, .removeMember, .writeMessage, .editMessage,
-      .deleteMessage, .read, .delivered, .settings:
+      .deleteMessage, .read, .delivered, .typing, .settings:
       guard let token else { throw Problem.unauthorized }
       return try converse(route, ids, request, token)
     case .fetch, .postAttachment, .createUpload, .uploadState, .appendToUpload, .endUpload:

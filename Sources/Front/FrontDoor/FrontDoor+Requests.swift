@@ -82,6 +82,9 @@ extension FrontDoor {
       let next = API.answer { try api.fetched(id, asked.request, isOverdue: false) }
       if case .await = next { return }
       if desk.stopAwaiting(id, asked.serial) { self.answer(next, asked, api) }
+    case .tell(let events, let reply):
+      if streams.count > 0 { streams.tell(events) }
+      send(dressing.dressed(reply, for: asked.request), asked.serial)
     case .look(let next):
       let found = api.map { api in API.answer { try next(api) } }
       self.answer(found ?? .reply(Problem.away.reply), asked, api)

@@ -13,7 +13,7 @@ public enum Route: String, Sendable, CaseIterable {
   case conversations, beginConversation, conversation, renameConversation
   case addMember, removeMember
   case messages, writeMessage, message, editMessage, deleteMessage, receipts
-  case read, delivered, settings, sync
+  case read, delivered, typing, settings, sync
 
   /// The facts of a route.
   struct Facts: Sendable {
@@ -331,6 +331,11 @@ public enum Route: String, Sendable, CaseIterable {
         messages: "PUT", "/v1/conversations/{id}/delivered", Self.seen,
         "set the number of the last delivered message",
         answers: Self.whetherChanged, body: Self.pointer)
+    case .typing:
+      Facts(
+        messages: "PUT", "/v1/conversations/{id}/typing", Self.seen, "tell the other members of typing",
+        answers: [(204, Self.empty("they are told, as far as they listen"))],
+        body: Self.json(#""senderId":\#(Self.optionalText)"#))
     case .settings:
       Facts(
         messages: "PUT", "/v1/conversations/{id}/settings", Self.seen, "mute a conversation",
