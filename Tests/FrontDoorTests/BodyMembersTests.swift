@@ -20,7 +20,8 @@ struct BodyMembersTests {
     ] as [(String, Int64)] { #expect(try members(#"{"a":"\#(text)"}"#).time("a") == expected, "\(text)") }
     for text in [
       "2026-01-31", "2h", "2026-01-31T08:00:00", "2026-01-31T08:00:00+1:00", "2026-01-31T08:00:00+24:00",
-      "2026-01-31T08:00:00 01:00", "+01:00", "T", "",
+      "2026-01-31T08:00:00 01:00", "+01:00", "T", "", "9999-12-31T23:59:59-14:00",
+      "1969-12-31T23:59:59Z",
     ] { #expect(throws: Problem.self, "\(text)") { try members(#"{"a":"\#(text)"}"#).time("a") } }
     #expect(try members(#"{"a":null}"#).time("a") == nil && members("{}").time("a") == nil)
   }

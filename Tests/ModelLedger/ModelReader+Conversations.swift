@@ -47,12 +47,11 @@ extension ModelReader {
 
   /// Who has left sees it as it was then.
   private func seen(_ message: Message, by member: Member?) -> Message {
-    guard let time = member?.left?.time, message.editedAt ?? 0 > time, message.deletedAt == nil else {
-      return message
-    }
+    guard let time = member?.left?.time, message.editedAt ?? 0 > time else { return message }
     var message = message
-    let row = rows.messages[.init(conversation: message.conversationId, message: message.id)]
-    (message.text, message.editedAt) = (row?.versions.first { $0.until > time }?.text, nil)
+    let versions = rows.messages[.init(conversation: message.conversationId, message: message.id)]?.versions
+    message.editedAt = versions?.last { $0.until <= time }?.until
+    if message.deletedAt == nil { message.text = versions?.first { $0.until > time }?.text }
     return message
   }
 
@@ -101,15 +100,19 @@ extension ModelReader {
     func isNew(_ number: Int64) -> Bool { number > after && number <= upTo }
     let own = user.flatMap { user in view.members.first { ByteText($0.user) == ByteText(user) } }
     let members = view.members.filter { isNew($0.changed) }
-    var messages = rows.written(in: conversation.id).filter {
-      isNew($0.changed) && own?.sees($0.number) != false
+    let visible = rows.written(in: conversation.id).filter { own?.sees($0.number) != false }
+    var messages: [Message] = []
+    for message in visible {
+      var changed = message.changed
+      if let left = own?.left, message.deletedAt == nil { changed = min(changed, left.change) }
+      if isNew(changed) { messages.append(seen(message, by: own)) }
     }
     if let left = own?.left, left.change < after {
-      messages.removeAll { $0.changed > left.change && $0.deletedAt == nil }
       return messages.isEmpty ? nil : ConversationChange(view, members: [], messages: messages)
     }
-    let configured = view.members.filter { isNew($0.configured) }
-    let isConfigured = own.map { isNew($0.configured) } ?? !configured.isEmpty
+    let isConfigured =
+      own.map { isNew($0.configured) || isNew($0.joinedChange) }
+      ?? view.members.contains { isNew($0.configured) }
     if members.isEmpty && messages.isEmpty && !isNew(conversation.described) && !isConfigured { return nil }
     return ConversationChange(view, members: members, messages: messages)
   }

@@ -159,13 +159,21 @@ struct ConversationTests {
     #expect(try bench.reader.message(4, in: view.conversation, seenBy: former) == nil)
     let now = try bench.reader.position().number
     #expect(try bench.reader.changes(of: "ben", after: now - 2, upTo: now, limit: 9).changes.isEmpty)
+    // Also to a client that has not asked since before, at once or a little at a time.
+    for limit in [1, 9] {
+      var (place, texts): (Int64, [Int64: String?]) = (0, [:])
+      while place < now {
+        let (changes, upTo) = try bench.reader.changes(of: "ben", after: place, upTo: now, limit: limit)
+        for message in changes.flatMap(\.messages) { texts[message.number] = message.text }
+        place = upTo
+      }
+      #expect(texts[3] == "with ben" && texts[4] == nil && texts.count == Int(4 - first))
+    }
     _ = try bench.say(.user("ann"), "g", .delete(3))
     let told = try bench.reader.changes(of: "ben", after: now, upTo: now + 1, limit: 9).changes
     #expect(told.flatMap(\.messages).map(\.number) == [3] && told.allSatisfy(\.members.isEmpty))
-    // It may say that it has read what it sees.
-    _ = try bench.say(.user("ben"), "g", .reach(delivered: 9, read: 9))
-    let member = try #require(try bench.member("g", "ben"))
-    #expect(member.readNumber == 3 && member.deliveredNumber == 3)
+    // Of its numbers nobody is told any more.
+    #expect(try bench.say(.user("ben"), "g", .reach(delivered: 9, read: 9)) == Self.unchanged)
     _ = try bench.say(.user("ann"), "g", .add("ben", .member))
     _ = try bench.write("g", "ann", "c5", "again")
     #expect(try bench.seen("g", by: "ben") == (history == .all ? [5, 4, 3, 2, 1] : [5]))
@@ -373,6 +381,29 @@ struct ConversationTests {
     #expect(try bench.member("g", "ben")?.mutedUntil == nil)
   }
 
+  /// Whatever happens after a joining, and however little is asked for at a time: some answer has it.
+  @Test(arguments: Engine.allCases, [1, 2, 50]) func aJoiningIsInSomeAnswer(engine: Engine, limit: Int) throws
+  {
+    let bench = try Bench(engine)
+    try bench.group("g", ["ann", "ben"], .all)
+    for number in 1...3 { _ = try bench.write("g", "ann", "a\(number)", "x") }
+    let before = try bench.reader.position().number
+    _ = try bench.say(.user("ann"), "g", .add("dan", .member))
+    for number in 4...6 { _ = try bench.write("g", "ann", "a\(number)", "x") }
+    _ = try bench.say(.user("dan"), "g", .reach(delivered: 6, read: 6))
+    let now = try bench.reader.position().number
+    var (place, joinings) = (before, 0)
+    while place < now {
+      let (changes, upTo) = try bench.reader.changes(of: "dan", after: place, upTo: now, limit: limit)
+      for change in changes {
+        let joined = try #require(change.view.member("dan")).joinedChange
+        if joined > place && joined <= upTo { joinings += 1 }
+      }
+      place = upTo
+    }
+    #expect(joinings == 1)
+  }
+
   /// A client that knows a message by its own name for it sends files into that message.
   @Test(arguments: Engine.allCases) func anAttachmentMayNameItsMessageAsItsClientDoes(engine: Engine) throws {
     let bench = try Bench(engine)
@@ -381,9 +412,15 @@ struct ConversationTests {
     try bench.takeIn(Sample.item("a", message: "mine"))
     #expect(try bench.attachment("a").origin.messageId == message.id)
     #expect(try bench.seen("c", by: "ben") == [1])
+    // Another's attachment under the same id, before or after, does not get between them.
+    try bench.takeIn(Sample.item("x", message: "early", sender: "ben"))
+    let early = try bench.write("c", "ann", "early", "later")
+    try bench.takeIn(Sample.item("y", message: "early"))
+    #expect(try bench.attachment("y").origin.messageId == early.id)
     // Another's names are its own.
     try bench.takeIn(Sample.item("b", message: "mine", sender: "ben"))
-    #expect(try bench.attachment("b").origin.messageId == "mine" && bench.seen("c", by: "ben") == [2, 1])
+    #expect(
+      try bench.attachment("b").origin.messageId == "mine" && bench.seen("c", by: "ben") == [4, 3, 2, 1])
   }
 
   @Test(arguments: Engine.allCases) func whoIsNoMemberBringsNothing(engine: Engine) throws {

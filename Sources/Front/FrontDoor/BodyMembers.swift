@@ -80,11 +80,14 @@ struct BodyMembers {
   /// A time as RFC 3339 writes it, in milliseconds since 1970.
   func time(_ name: String) throws(Problem) -> Int64? {
     guard let text = try text(name) else { return nil }
-    guard let time = Self.time(text) else {
+    guard let time = Self.time(text), (0...Self.lastTime).contains(time) else {
       throw invalid(name, "is a time, such as 2026-01-31T08:00:00Z or 2026-01-31T09:00:00+01:00")
     }
     return time
   }
+
+  /// The end of the year 9999: RFC 3339 writes no later time.
+  private static let lastTime: Int64 = 253_402_300_799_999
 
   private static func time(_ text: String) -> Int64? {
     guard text.contains("T") else { return nil }

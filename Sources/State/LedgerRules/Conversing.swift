@@ -251,7 +251,9 @@ extension LedgerRows {
     _ tally: inout ExchangeTally
   ) throws(Failure) -> ConversationResult {
     guard var member else { return Self.forWhom }
-    let last = min(conversation.lastNumber, member.leftNumber ?? .max)
+    // The others count present members alone.
+    if !member.isPresent { return .done(hasChanged: false) }
+    let last = conversation.lastNumber
     let read = max(member.readNumber, min(read, last))
     let delivered = max(member.deliveredNumber, read, min(delivered, last))
     if read == member.readNumber && delivered == member.deliveredNumber { return .done(hasChanged: false) }
@@ -369,13 +371,14 @@ extension LedgerRows {
       item.origin, "message '\(id)' was deleted; give it another messageId", kind: IntakeProblem.goneMessage)
   }
 
-  /// The message of an attachment: by its id, or by the sender's client id.
+  /// The message of an attachment: by the sender's client id, or by its id. Another's id never hides an own message.
   func written(_ id: String, _ item: IntakeItem, in conversation: Conversation) throws(Failure) -> Message? {
-    if let message = try message(withId: id, in: conversation.id) { return message }
-    guard let message = try message(ofClient: id, from: item.senderId),
+    if let message = try message(ofClient: id, from: item.senderId),
       Self.isSame(message.conversationId, conversation.id)
-    else { return nil }
-    return message
+    {
+      return message
+    }
+    return try message(withId: id, in: conversation.id)
   }
 
   /// Gives a message that came with an attachment its number.

@@ -99,14 +99,21 @@ extension SQLiteLedger {
 
   /// A message as of a time, for a former member.
   func message(_ message: Message, asOf time: Int64) throws -> Message {
-    guard let editedAt = message.editedAt, editedAt > time, message.deletedAt == nil else { return message }
+    guard let editedAt = message.editedAt, editedAt > time else { return message }
     var message = message
-    message.editedAt = nil
+    let (conversation, id) = (Statement.Value.text(message.conversationId), Statement.Value.text(message.id))
+    message.editedAt =
+      try statement(
+        """
+        SELECT max(recorded_at) FROM versions WHERE conversation_id = ?1 AND message_id = ?2 AND recorded_at <= ?3
+        """
+      ).first(conversation, id, .integer(time)) { $0.optionalInteger(0) } ?? nil
+    if message.deletedAt != nil { return message }
     message.text = try statement(
       """
       SELECT text FROM versions WHERE conversation_id = ?1 AND message_id = ?2 AND recorded_at > ?3 ORDER BY version LIMIT 1
       """
-    ).first(.text(message.conversationId), .text(message.id), .integer(time)) { $0.text(0) }
+    ).first(conversation, id, .integer(time)) { $0.text(0) }
     return message
   }
 

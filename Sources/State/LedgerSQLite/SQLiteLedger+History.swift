@@ -153,19 +153,23 @@ extension SQLiteLedger {
     func isNew(_ number: Int64) -> Bool { number > after && number <= upTo }
     let own = view.members.first { $0.user.utf8.elementsEqual((user ?? "").utf8) }
     let members = view.members.filter { isNew($0.changed) }
+    // To a former member, a message has changed at its leaving the last time, unless it was deleted since.
+    let leaving = own?.left
     var messages: [Message] = []
-    try statement(History.changed).rows(.text(conversation.id), .integer(after), .integer(upTo)) {
-      messages.append(Message($0))
+    try statement(History.changed).rows(
+      .text(conversation.id), .integer(after), .integer(leaving == nil ? upTo : .max)
+    ) { messages.append(Message($0)) }
+    messages.removeAll { message in
+      let isLater = message.deletedAt == nil && message.changed > leaving?.change ?? .max
+      return own?.sees(message.number) == false
+        || !isNew(isLater ? leaving?.change ?? 0 : message.changed)
     }
-    if let own {
-      messages.removeAll { !own.sees($0.number) }
-      if let left = own.left, left.change < after {
-        // A former member gets later deletions alone.
-        messages.removeAll { $0.changed > left.change && $0.deletedAt == nil }
-        return messages.isEmpty ? nil : ConversationChange(view, members: [], messages: messages)
-      }
+    messages = try messages.map { try seen($0, by: own) }
+    if let leaving, leaving.change < after {
+      return messages.isEmpty ? nil : ConversationChange(view, members: [], messages: messages)
     }
-    let isConfigured = own.map { isNew($0.configured) } ?? view.members.contains { isNew($0.configured) }
+    let isOwn = own.map { isNew($0.configured) || isNew($0.joinedChange) }
+    let isConfigured = isOwn ?? view.members.contains { isNew($0.configured) }
     if members.isEmpty && messages.isEmpty && !isNew(conversation.described) && !isConfigured { return nil }
     return ConversationChange(view, members: members, messages: messages)
   }
