@@ -35,6 +35,7 @@ extension ModelTransaction {
     reply.contents = exchange.contents.map { rows.known($0) }
     (reply.filesToDelete, reply.unwanted) = (tally.filesToDelete, tally.unwanted)
     reply.uploadsToDelete = tally.uploadsToDelete
+    reply.deletedAttachments = tally.deletedAttachments
     reply.priorities = tally.priorities
     noteMessages(&tally)
     rows.record(tally.changed)

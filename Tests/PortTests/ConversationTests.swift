@@ -301,7 +301,11 @@ struct ConversationTests {
     #expect(found[written.id]?.map(\.origin.fileName) == ["a", "late"] && found.count == 2)
     #expect(found[written.id]?.first?.outcome.status == .completed)
     // Away with all of it.
-    #expect(try bench.say(.user("ann"), "c", .delete(1)) == Self.changed)
+    let deletion = ConversationCommand("c", .user("ann"), .delete(1))
+    let reply = try bench.exchange { $0.commands = [.conversation(deletion)] }
+    #expect(reply.results == [.conversation(Self.changed)])
+    #expect(
+      Set(reply.deletedAttachments) == Set([a, late].map(\.origin.id)), "the scheduler lets go of them")
     #expect(try bench.reader.attachments(ofMessages: [written.id], in: "c", seenBy: nil).isEmpty)
     let report = try bench.command(.takeIn([Sample.item("e", message: written.id)]))
     guard case .takenIn(let report)? = report.first else { return }

@@ -62,7 +62,7 @@ extension Scheduler {
     if let (commands, ticket) = sent.batch {
       let results = Array(reply.results.prefix(commands.count))
       observe(.answered(results, ticket: ticket))
-      follow(commands, results)
+      follow(commands, results, deleted: Set(reply.deletedAttachments))
       if commands.contains(where: TransferWorker.isUrgent) { transfers?.makeWayForUrgent() }
     }
     for (settlement, outcome) in zip(sent.settlements, reply.settled) {

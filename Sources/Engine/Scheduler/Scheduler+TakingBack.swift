@@ -5,7 +5,9 @@ import Platform
 // What a person cancels or deletes while it is in hand.
 extension Scheduler {
   /// Follows commands that are on record, as far as they are about something in hand.
-  func follow(_ commands: [Command], _ results: [CommandResult]) {
+  ///
+  /// - Parameter deleted: the ids of the attachments that they have deleted, also as parts of a message.
+  func follow(_ commands: [Command], _ results: [CommandResult], deleted: Set<String>) {
     var takenBack: [String: Flight.TakenBack] = [:]
     var dropped: Set<Int64> = []
     for (command, result) in zip(commands, results) where result == .done(hasChanged: true) {
@@ -14,17 +16,15 @@ extension Scheduler {
         switch command.action {
         case .cancel(let reason): takenBack[command.attachmentId] = .cancelled(reason)
         case .retry, .reprocess: takenBack[command.attachmentId] = .retried
-        case .delete: takenBack[command.attachmentId] = .deleted
-        case .prioritize: break
+        case .delete, .prioritize: break
         }
       case .delivery(let command) where command.action == .drop: dropped.insert(command.key)
       case .lane(let command): if case .resume = command.action { followResume(command.lane) }
       case .delivery, .takeIn, .refresh, .token, .upload, .record, .conversation: break
       }
     }
+    for id in deleted { takenBack[id] = .deleted }
     if takenBack.isEmpty && dropped.isEmpty { return }
-    let deleted = Set(
-      takenBack.lazy.filter { if case .deleted = $0.value { true } else { false } }.map(\.key))
     for flight in flights.values.sorted(by: { $0.serial < $1.serial }) {
       if let delivery = flight.delivery {
         if dropped.contains(delivery.key) || deleted.contains(delivery.attachmentId) { giveUp(flight) }
@@ -49,5 +49,4 @@ extension Scheduler {
     flight.isGone = true
     if !flight.isSettled, !pool.removeQueued(where: { $0 === flight }).isEmpty { settle(flight, .released) }
   }
-
 }

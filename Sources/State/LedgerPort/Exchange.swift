@@ -88,6 +88,8 @@ public struct ExchangeReply: Sendable {
   public var filesToDelete: [Int64] = []
   /// Uploads that are over, whose files are no longer needed.
   public var uploadsToDelete: [String] = []
+  /// The ids of the attachments that commands have deleted.
+  public var deletedAttachments: [String] = []
   /// Transfers under way that no attachment waits for any more.
   public var unwanted: [Int64] = []
   /// Transfers under way whose priority commands have changed, or may have.

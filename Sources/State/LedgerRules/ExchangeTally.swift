@@ -14,8 +14,10 @@ package struct ExchangeTally {
   package var changed = ChangedSubjects()
   /// Lanes with a changed state, each once.
   package private(set) var lanes: [LaneName] = []
-  /// Attachments were deleted.
+  /// Rows were deleted, whose bytes are to be erased.
   package var hasDeleted = false
+  /// The ids of deleted attachments.
+  package var deletedAttachments: [String] = []
   /// Objects may have lost their last attachment.
   package var hasUnused = false
   /// Transfers with files to delete.

@@ -116,6 +116,7 @@ extension LedgerRows {
     let tombstone = try addTombstone(
       row.id, identity: isForgotten ? nil : row.identity, by: person, at: tally.now)
     tally.changed.add(deletion: tombstone)
+    tally.deletedAttachments.append(row.id)
     (tally.hasDeleted, tally.hasUnused) = (true, true)
   }
 }

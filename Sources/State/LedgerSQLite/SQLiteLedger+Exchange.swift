@@ -123,6 +123,7 @@ extension SQLiteLedger {
     }
     reply.contents = try exchange.contents.map(known)
     (reply.filesToDelete, reply.unwanted) = (tally.filesToDelete, tally.unwanted)
+    reply.deletedAttachments = tally.deletedAttachments
     (reply.priorities, reply.uploadsToDelete) = (tally.priorities, tally.uploadsToDelete)
     try rows.noteMessages(&tally)
     reply.position = try advance(tally.changed, at: tally.time, tally.now)
