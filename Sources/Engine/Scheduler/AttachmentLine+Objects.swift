@@ -4,7 +4,7 @@ import Objects
 import Pipeline
 import Platform
 
-// Objects on their way to their paths, and those of attachments that are gone.
+// Publishes the objects of attachments, and deletes the objects of deleted attachments.
 extension AttachmentLine {
   func settled(_ settlement: PendingSettlement, _ outcome: SettlementOutcome) {
     let flight = settlement.flight
@@ -17,7 +17,7 @@ extension AttachmentLine {
         // It is due again, and will find the path taken.
         if outcome == .pathTaken { publishing.note(path, isTakenFor: flight.run.sha256) }
       }
-      // What another has now may be of the same name.
+      // After a lost lease, the staged files may belong to another attempt.
       if outcome != .leaseLost || flight.isGone { discardStaged(flight) }
       return loop.close(settlement, outcome)
     }
@@ -67,7 +67,7 @@ extension AttachmentLine {
 
   /// Takes over what an earlier run has left in the store.
   ///
-  /// - Returns: the objects that have not got their paths, and why.
+  /// - Returns: the objects without a path, with the errors.
   func recover(_ ledger: any LedgerQueries) throws -> [(object: StagedObject, error: SystemError)] {
     if plan.stages.contains(where: { $0.description.capability == .store }) {
       try environment.store.check(ledger)
@@ -99,7 +99,7 @@ extension AttachmentLine {
     loop.pause(loop.lanes.attachments, reason)
   }
 
-  // MARK: Objects of what was deleted
+  // MARK: Objects of deleted attachments
 
   private func deleteObjects() {
     let batch = deletions.nextBatch(at: loop.time) { path in

@@ -5,7 +5,7 @@ import Platform
 import Wire
 import Workers
 
-// What stages and workers say of an attachment.
+// Results of stages and ends of workers.
 extension AttachmentLine {
   func apply(_ report: StageReport, to flight: Flight, from group: WorkerGroup) {
     switch group.purpose {

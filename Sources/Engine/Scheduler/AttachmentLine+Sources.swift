@@ -6,7 +6,7 @@ import Platform
 /// An attachment that waits for its source to come back.
 struct AwaitedSource {
   var attachmentId: String
-  /// What has to be put right: a folder, or the file.
+  /// The folder or the file to put right.
   var place: String
   var message: String
   /// What lets it fail where its source never comes back.

@@ -76,7 +76,7 @@ public final class JSONParser: @unchecked Sendable {
   /// Whether a JSON text holds half of a surrogate pair, which is no character: SQLite makes other characters of it.
   public static func holdsLoneSurrogate(_ json: ArraySlice<UInt8>) -> Bool {
     var rest = json
-    /// The code unit that `\\uXXXX` at the front stands for.
+    /// The code unit that `\uXXXX` at the front stands for.
     func unit(_ rest: ArraySlice<UInt8>) -> UInt16? {
       guard rest.starts(with: "\\u".utf8), rest.count >= 6 else { return nil }
       return UInt16(String(decoding: rest.dropFirst(2).prefix(4), as: UTF8.self), radix: 16)
