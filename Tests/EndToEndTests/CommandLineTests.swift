@@ -10,6 +10,7 @@ import Testing
     "pause",
     "resume",
     "reset", "tokens add", "tokens list", "tokens revoke",
+    "users add", "users list", "users show", "users password", "users disable", "users enable",
     "downloads", "deliveries", "dead-letters list", "dead-letters retry", "dead-letters drop", "status",
     "list", "show",
     "get", "report", "watch", "replay", "verify", "backup", "rekey",

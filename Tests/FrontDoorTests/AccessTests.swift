@@ -41,6 +41,9 @@ struct AccessTests {
       .settings: seen,
       .removeMember: seen, .renameConversation: changed, .addMember: changed, .editMessage: changed,
       .deleteMessage: changed,
+      .signUp: all, .signIn: all, .sessions: known, .endSession: known, .me: known, .users: known,
+      .user: seen,
+      .changeMe: known.merging([.service: .forbidden]) { $1 }, .setUser: operators,
     ]
   }()
 
@@ -59,7 +62,7 @@ struct AccessTests {
     for (route, answers) in Self.table {
       for (party, expected) in answers {
         // What a conversation answers is done.
-        let place = route.facts.isOfMessages ? try Place() : place
+        let place = route.facts.needs != .nothing ? try Place() : place
         let id =
           route.path.hasPrefix("/v1/uploads/")
           ? place.uploads[party] : route.path.hasPrefix("/v1/lanes/") ? "attachments" : nil

@@ -11,7 +11,7 @@ struct OpenAPITests {
   private static func description() throws -> Object {
     var rules = ServeRules()
     rules.publicURL = "https://files.example.com/x"
-    rules.messages = true
+    (rules.messages, rules.accounts) = (true, .everyone)
     let text = OpenAPI.text(version: "1", rules)
     return try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? Object)
   }

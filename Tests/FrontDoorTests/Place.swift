@@ -1,6 +1,7 @@
 import Foundation
 import FrontWire
 import HomeFolder
+import Identity
 import LedgerPort
 import LedgerSQLite
 import Pipeline
@@ -25,7 +26,7 @@ final class Place {
   /// All that there may be.
   static var rules: ServeRules {
     var rules = ServeRules()
-    rules.messages = true
+    (rules.messages, rules.accounts) = (true, .everyone)
     return rules
   }
 
@@ -51,6 +52,10 @@ final class Place {
       ConversationCommand.Action.begin(.group, name: "Room", .all, members: ["ben"]),
       .write(id: "m1", clientId: "c1", text: "hello"),
     ] { _ = try say("ann", action) }
+    let account = UserCommand.Action.add(
+      name: "Ben", email: "ben@example.com", password: Self.password, role: .user,
+      session: nil)
+    _ = try self.results([.user(UserCommand("ben", account))])
     for party in Party.allCases where party != .nobody {
       let role: AccessToken.Role = party == .service ? .service : party == .admin ? .admin : .user
       try add(token(party), name: Self.name(party), role: role)
@@ -66,6 +71,9 @@ final class Place {
   }
 
   deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+  /// Of Ben's account. It takes long to make.
+  private static let password = try? PasswordHash.make("correct horse")
 
   private static func name(_ party: Party) -> String {
     switch party {
@@ -150,9 +158,14 @@ final class Place {
   func ask(
     _ method: String, _ path: String, id: String? = nil, authorization: [String]
   ) throws -> FrontReply {
-    let isOfMessages = path.hasPrefix("/v1/conversations")
+    let isOfUsers = ["/v1/users", "/v1/sessions", "/v1/me"].contains { path.hasPrefix($0) }
+    let isOfMessages = path.hasPrefix("/v1/conversations") || isOfUsers
+    let path = method == "GET" && path == "/v1/users" ? path + "?query=be" : path
     let parts = path.replacingOccurrences(of: "{id}", with: id ?? (isOfMessages ? "room" : self.id))
-      .replacingOccurrences(of: "{user}", with: "ben").replacingOccurrences(of: "{message}", with: "1")
+      .replacingOccurrences(of: "{user}", with: isOfUsers ? id ?? "ben" : "ben").replacingOccurrences(
+        of: "{session}", with: "all"
+      )
+      .replacingOccurrences(of: "{message}", with: "1")
       .split(separator: "?")
     let query = parts.count < 2 ? [] : parts[1].split(separator: "&").map { $0.split(separator: "=") }
     let request = FrontRequest(
@@ -170,7 +183,7 @@ final class Place {
     case .reply(let reply): return reply
     case .file(let reply, _): return reply
     // They are allowed, and not applied here.
-    case .commands, .inform, .upload, .store, .check, .await, .body, .look, .tell, .stream:
+    case .commands, .inform, .upload, .store, .check, .await, .body, .hash, .look, .tell, .stream:
       return FrontReply(200)
     }
   }
@@ -180,6 +193,10 @@ final class Place {
     "PATCH {id}": #"{"name":"Other"}"#, "PUT {user}": #"{"role":"admin"}"#, "PUT {message}": #"{"text":"x"}"#,
     "PATCH {message}": #"{"text":"y"}"#, "PUT read": #"{"number":1}"#, "PUT delivered": #"{"number":1}"#,
     "PUT settings": #"{"mutedUntil":null}"#, "POST conversations": #"{"members":["cid"]}"#,
+    "PUT /v1/users/{user}": #"{"name":"Other"}"#,
+    "POST users": #"{"email":"new@example.com","password":"correct horse"}"#,
+    "POST sessions": #"{"email":"ben@example.com","password":"correct horse"}"#,
+    "PATCH me": #"{"name":"Other"}"#,
   ]
 
   /// What is decided by the ledger is done.
@@ -189,10 +206,11 @@ final class Place {
     switch answer {
     case .reply(let reply): return reply
     case .tell(_, let reply): return reply
+    case .hash(let next): return try converse(method, path, API.answer(next), authorization)
     case .look(let next): return try converse(method, path, API.answer { try next(api) }, authorization)
     case .body(_, let next):
       let last = path.prefix { $0 != "?" }.split(separator: "/").last ?? ""
-      var body = Self.bodies["\(method) \(last)"] ?? "{}"
+      var body = Self.bodies["\(method) \(path)"] ?? Self.bodies["\(method) \(last)"] ?? "{}"
       let isOfService = authorization.contains { $0.hasSuffix("service") || $0.hasSuffix("admin") }
       if isOfService && ["read", "delivered", "typing", "settings", "{message}"].contains(last)
         && method == "PUT"

@@ -107,6 +107,7 @@ final class UploadDesk {
       case .await: throw FrameError("it waits for an attachment")
       case .body(_, let next): answer = API.answer { try next(api, body ?? []) }
       case .tell(_, let reply): return reply
+      case .hash(let next): answer = API.answer(next)
       case .look(let next): answer = API.answer { try next(api) }
       case .commands(let commands, let next): answer = next(try apply(commands))
       case .check: throw FrameError("it is no upload")

@@ -77,11 +77,13 @@ package final class ModelReader: LedgerQueries {
   // MARK: Access
 
   package func token(hash: [UInt8]) throws(LedgerError) -> AccessToken? {
-    rows.tokens.first { $0.hash == hash }?.token
+    rows.tokens.first { $0.hash == hash }.map { rows.seen($0.token) }
   }
 
   package func tokens() throws(LedgerError) -> [AccessToken] {
-    rows.tokens.map(\.token).sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
+    rows.tokens.map(\.token).filter { $0.device == nil }.map(rows.seen).sorted {
+      ($0.createdAt, $0.id) < ($1.createdAt, $1.id)
+    }
   }
 
   package func upload(_ id: String) throws(LedgerError) -> UploadRecord? { rows.uploads[id] }

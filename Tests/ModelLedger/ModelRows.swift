@@ -131,6 +131,7 @@ struct ModelRows: Sendable {
   var lanes: [LaneName: [Standing]] = [.attachments: []]
   var messages: [MessageName: Message] = [:]
   var conversations: [Int64: ConversationRows] = [:]
+  var accounts: [ByteText: Account] = [:]
   /// By key. The key of the last may be given again, once that is deleted.
   var attachments: [Int64: Attachment] = [:]
   /// Those of all attachments, in order.

@@ -24,7 +24,7 @@ extension ModelTransaction {
   }
 
   func member(_ user: String, of conversation: Int64) -> Member? {
-    rows.conversations[conversation]?.members[ByteText(user)]
+    rows.conversations[conversation]?.members[ByteText(user)].map(rows.named)
   }
 
   func members(of conversation: Int64) -> [Member] { rows.members(of: conversation) }
@@ -80,7 +80,14 @@ extension ModelRows {
   }
 
   func members(of conversation: Int64) -> [Member] {
-    (conversations[conversation]?.members ?? [:]).sorted { $0.key < $1.key }.map(\.value)
+    (conversations[conversation]?.members ?? [:]).sorted { $0.key < $1.key }.map { named($0.value) }
+  }
+
+  /// The record of the user has the name.
+  func named(_ member: Member) -> Member {
+    var member = member
+    member.name = accounts[ByteText(member.user)]?.user.name
+    return member
   }
 
   /// The messages of a conversation that have numbers, in order.

@@ -532,7 +532,7 @@ private struct Follower {
 }
 
 extension Bench {
-  fileprivate func say(
+  func say(
     _ author: ConversationCommand.Author, _ id: String, _ action: ConversationCommand.Action
   ) throws -> ConversationResult {
     let result = try #require(try command(.conversation(ConversationCommand(id, author, action))).first)
@@ -540,14 +540,14 @@ extension Bench {
     return said
   }
 
-  fileprivate func group(
+  func group(
     _ id: String, _ members: [String], _ history: Conversation.History = .joined
   ) throws {
     let begin = ConversationCommand.Action.begin(.group, name: nil, history, members: members)
     try #require(try say(.service("shop"), id, begin) == .begun(id: id, isNew: true))
   }
 
-  fileprivate func write(_ id: String, _ user: String, _ client: String, _ text: String) throws -> Message {
+  func write(_ id: String, _ user: String, _ client: String, _ text: String) throws -> Message {
     let result = try say(
       .user(user), id, .write(id: "message-\(user)-\(client)", clientId: client, text: text))
     guard case .written(let message, isNew: true) = result else {
@@ -556,18 +556,18 @@ extension Bench {
     return message
   }
 
-  fileprivate func member(_ id: String, _ user: String) throws -> Member? {
+  func member(_ id: String, _ user: String) throws -> Member? {
     try reader.conversation(id, for: nil)?.members.first { $0.user == user }
   }
 
-  fileprivate func message(_ id: String, _ number: Int64) throws -> Message? {
+  func message(_ id: String, _ number: Int64) throws -> Message? {
     try reader.conversation(id, for: nil).flatMap {
       try reader.message(number, in: $0.conversation, seenBy: nil)
     }
   }
 
   /// The numbers of the messages that a member sees, the newest first, in pages of two.
-  fileprivate func seen(_ id: String, by user: String) throws -> [Int64] {
+  func seen(_ id: String, by user: String) throws -> [Int64] {
     guard let view = try reader.conversation(id, for: user) else { return [] }
     let member = view.members.first { $0.user == user }
     var numbers: [Int64] = []
@@ -581,7 +581,7 @@ extension Bench {
 }
 
 extension IntakeItem {
-  fileprivate func replacing(conversation: String) -> IntakeItem {
+  func replacing(conversation: String) -> IntakeItem {
     var item = self
     item.conversationId = conversation
     return item

@@ -57,7 +57,9 @@ extension Oracle {
         0 <= member.readNumber && member.readNumber <= member.deliveredNumber
           && member.deliveredNumber <= row.lastNumber, "\(name) has read \(member)")
       expect(member.leftNumber ?? 0 <= row.lastNumber, "\(name) has left later than now")
-      guard let before = earlier.first(where: { $0.user == member.user }) else { continue }
+      guard var before = earlier.first(where: { $0.user == member.user }) else { continue }
+      // Nobody is told of a former member's new name.
+      if !member.isPresent { before.name = member.name }
       expect(
         before.readNumber <= member.readNumber && before.deliveredNumber <= member.deliveredNumber,
         "\(name) has read less than before")

@@ -38,6 +38,7 @@ struct RandomExchange {
   // MARK: Commands
 
   mutating func command(_ ids: [String]) -> Command {
+    if converses && once(in: 8) { return .user(userCommand()) }
     if converses && once(in: 2) { return .conversation(conversationCommand()) }
     return switch number(0...9) {
     case 0...6: .takeIn((0..<number(0...4)).map { _ in item() })
@@ -103,6 +104,33 @@ struct RandomExchange {
     case 3: return .giveUp(id: id)
     default: return .end(id: id)
     }
+  }
+
+  private mutating func userCommand() -> UserCommand {
+    let hash = [UInt8](repeating: UInt8(number(21...60)), count: 32)
+    let session = NewSession(hash: hash, device: pick(["", "phone"]), expiresAt: Int64(number(1...60_000)))
+    let id = AccessToken.id(of: hash)
+    let action: UserCommand.Action =
+      switch number(0...7) {
+      case 0, 1:
+        .add(
+          name: pick(["Ann", "Ben B.", ""]), email: pick(["a@example.com", "B@example.com", "b"]),
+          password: pick(["one", "two"]), role: pick([.user, .admin]), session: pick([nil, session]))
+      case 2, 3: .signIn(password: pick(["one", "two"]), session)
+      case 4: .signOut(session: pick([nil, id]))
+      case 5: .prolong(session: id, until: 50_000)
+      default: .change(userChange(keeping: id))
+      }
+    return UserCommand(pick(["ann", "ben", "cat"]), action)
+  }
+
+  private mutating func userChange(keeping session: String) -> UserChange {
+    var change = UserChange()
+    (change.name, change.email) = (pick([nil, "Anna", "Ben"]), pick([nil, nil, "a@example.com"]))
+    (change.password, change.isDisabled) = (pick([nil, nil, "two"]), pick([nil, true, false, false]))
+    (change.ifPassword, change.adds) = (pick([nil, "one"]), pick([true, false]))
+    change.keepsSession = pick([nil, session])
+    return change
   }
 
   private mutating func tokenCommand() -> TokenCommand {

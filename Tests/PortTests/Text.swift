@@ -25,6 +25,8 @@ func everything(_ ledger: some LedgerQueries, pageLimit: Int = 7) throws -> [Str
     var lines = [
       "\(status)", "position \(try ledger.position().number)", "objects \(try ledger.hasObjects())",
       "tokens \(try ledger.tokens())",
+      "users \(try pages(pageLimit) { try ledger.users(after: $0, limit: pageLimit) })",
+      "sessions \(try ["ann", "ben"].map { try ledger.sessions(of: $0) })",
       "open uploads \(try ledger.openUploads(of: UploadOwner("ann", .user), at: 0))",
       "of all \(try ledger.openUploads(of: nil, at: 0))",
       "of all \(try pages(pageLimit) { try ledger.openUploads(of: nil, at: 0, after: $0, limit: pageLimit) })",

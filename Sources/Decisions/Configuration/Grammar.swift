@@ -219,6 +219,10 @@ enum Grammar {
       "Who begins conversations and says who takes part: everyone, or services, and users only write and read."
     ) { $0.conversationsBy = $1 },
     Setting(
+      "accounts",
+      "Who makes accounts, with an address and a password: nobody, services, or everyone, and people sign up by themselves."
+    ) { $0.accounts = $1 },
+    Setting(
       key(
         "upload-draft", .boolean, example: "true",
         "Whether uploads also speak the IETF's draft of resumable uploads, as apps of iOS and macOS do.")

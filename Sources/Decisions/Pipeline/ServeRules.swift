@@ -35,6 +35,18 @@ public struct ServeRules: Sendable, Equatable {
   /// The callers that begin conversations, and add and remove members.
   public var conversationsBy = UploadsBy.everyone
 
+  /// The callers that make accounts, with which people sign in.
+  public var accounts = AccountsBy.nobody
+
+  public enum AccountsBy: String, Sendable, CaseIterable {
+    /// There are no accounts: all come with tokens.
+    case nobody
+    /// Services make them; people sign in.
+    case services
+    /// Everybody who reaches the server signs up.
+    case everyone
+  }
+
   /// Whether the IETF's draft of resumable uploads is spoken, beside tus.
   public var uploadDraft = false
 

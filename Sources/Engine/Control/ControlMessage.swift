@@ -21,7 +21,7 @@ enum ControlMessage {
 
   /// What a command is, before what it says.
   private enum Kind: UInt8 {
-    case takeIn = 1, pause, resume, hasten, attachment, delivery, refresh, token, endUpload
+    case takeIn = 1, pause, resume, hasten, attachment, delivery, refresh, token, endUpload, user
   }
 
   /// What a result is, before what it says.
@@ -70,6 +70,9 @@ enum ControlMessage {
         writer.write(command.expiresAt ?? 0)
       case .token(let command):
         writer.write(Kind.token.rawValue)
+        write(command, &writer)
+      case .user(let command):
+        writer.write(Kind.user.rawValue)
         write(command, &writer)
       case .record, .conversation: break  // The server alone asks for these, and is in the coordinator.
       case .upload(let command):
@@ -194,6 +197,7 @@ enum ControlMessage {
         return .refresh(RefreshCommand(id, url: url, expiresAt: isLimited ? time : nil))
       case .endUpload: return .upload(.end(id: try text(&reader)))
       case .token: return .token(try tokenCommand(&reader))
+      case .user: return .user(try userCommand(&reader))
       case nil: throw FrameError("an unknown command")
       }
     }
@@ -230,6 +234,12 @@ enum ControlMessage {
       case .done(let hasChanged):
         writer.write(Result.done.rawValue)
         writer.write(hasChanged)
+      case .user(.user(_, let hasChanged)):
+        writer.write(Result.done.rawValue)
+        writer.write(hasChanged)
+      case .user(.refused(let refusal)):
+        writer.write(Result.refused.rawValue)
+        writer.write(refusal.sentence)
       case .conversation:  // of no command that comes this way
         writer.write(Result.done.rawValue)
         writer.write(false)

@@ -20,7 +20,7 @@ extension Scheduler {
         }
       case .delivery(let command) where command.action == .drop: dropped.insert(command.key)
       case .lane(let command): if case .resume = command.action { followResume(command.lane) }
-      case .delivery, .takeIn, .refresh, .token, .upload, .record, .conversation: break
+      case .delivery, .takeIn, .refresh, .token, .upload, .record, .conversation, .user: break
       }
     }
     for id in deleted { takenBack[id] = .deleted }

@@ -78,7 +78,7 @@ final class TransferWorker {
     case .takeIn(let items): items.contains { $0.url != nil && $0.priority >= urgent }
     case .attachment(let command):
       if case .prioritize(let priority) = command.action { priority >= urgent } else { false }
-    case .lane, .delivery, .refresh, .token, .upload, .record, .conversation: false
+    case .lane, .delivery, .refresh, .token, .upload, .record, .conversation, .user: false
     }
   }
 

@@ -19,11 +19,14 @@ extension API {
       let number = try Self.number(ids[1])
       return Self.done(ConversationCommand(ids[0], Self.author(token, nil), .delete(number)))
     }
-    let type = request.field("content-type")?.split(separator: ";").first?.lowercased()
-    guard type == "application/json" else {
-      throw Problem(415, "wrong-type", "the body is JSON, with 'Content-Type: application/json'")
-    }
+    try Self.requireJSON(request)
     return .body(limit: Self.messageLimit) { api, bytes in try api.converse(route, ids, bytes, token) }
+  }
+
+  static func requireJSON(_ request: FrontRequest) throws(Problem) {
+    let type = request.field("content-type")?.split(separator: ";").first?.lowercased()
+    if type == "application/json" { return }
+    throw Problem(415, "wrong-type", "the body is JSON, with 'Content-Type: application/json'")
   }
 
   private func converse(

@@ -29,6 +29,8 @@ final class API {
     case await(String, seconds: Int)
     /// The answer follows from the body.
     case body(limit: Int64 = bodyLimit, @Sendable (API, [UInt8]) throws -> Answer)
+    /// The answer follows from the hash of a password, which takes long on purpose: one thread makes one after the other.
+    case hash(@Sendable () throws -> Answer)
     /// The answer comes from the ledger, after the commit of the commands.
     case look(@Sendable (API) throws -> Answer)
     /// A step that needs an upload for itself: one that another request is at ends first.
@@ -57,6 +59,10 @@ final class API {
   let objects: CheckedObjects
   /// `nil`: tokens that others have signed are not accepted.
   let identity: JSONWebTokens?
+  /// Commands that no answer waits for.
+  var later: [Command] = []
+  let tries: SignInTries
+  let proxies: [AddressRange]
   /// Who made the last request, for the log; `nil`: it had no valid token.
   private(set) var asker: AccessToken?
   /// An attachment that there was lately, which is looked up in the place of one that is not there.
@@ -69,12 +75,13 @@ final class API {
     _ home: Home, version: String, rules: ServeRules = ServeRules(), fetches: Bool = true,
     prefetches: Bool = false,
     links: LinkSigner? = nil, identity: JSONWebTokens? = nil, reporting: OneAtATime = OneAtATime(),
-    objects: CheckedObjects = CheckedObjects(),
+    objects: CheckedObjects = CheckedObjects(), tries: SignInTries = SignInTries(),
     counts: @escaping @Sendable () -> FrontCounts = { FrontCounts() }
   ) throws {
     (self.home, self.version, self.rules, self.fetches) = (home, version, rules, fetches)
     (self.counts, self.identity, self.reporting) = (counts, identity, reporting)
-    (self.prefetches, self.objects) = (prefetches, objects)
+    (self.prefetches, self.objects, self.tries) = (prefetches, objects, tries)
+    proxies = rules.trustProxy.compactMap { AddressRange($0) }
     self.links = try links ?? LinkSigner()
     (lines, parser) = (try ManifestLineReader(), try JSONParser())
     uploads = UploadsFolder(home)
@@ -121,7 +128,7 @@ final class API {
     if request.method == "POST", let method = request.field("x-http-method-override") {
       request.method = method.uppercased()
     }
-    let found = Route.matching(request.segments, withMessages: rules.messages)
+    let found = Route.matching(request.segments, rules)
     if found.isEmpty { throw Problem(404, "no-such-path", "there is nothing at this path") }
     let allowed = found.map(\.route.method)
     if let reply = Dressing(rules).preflight(request, methods: allowed) { return .reply(reply) }
@@ -140,6 +147,7 @@ final class API {
     let id = ids.first ?? ""
     let token = try linked(request, route, id) ?? token(of: request)
     asker = token
+    if let token { prolong(token, at: Clock.now()) }
     if token == nil && !route.parties.contains(.nobody) { throw Problem.unauthorized }
     // What belongs to no user is decided here. What belongs to one is decided once it is found.
     if let token, token.role == .user, route.parties.isDisjoint(with: [.stranger, .participant, .sender]) {
@@ -191,6 +199,8 @@ final class API {
       .deleteMessage, .read, .delivered, .typing, .settings:
       guard let token else { throw Problem.unauthorized }
       return try converse(route, ids, request, token)
+    case .signUp, .signIn, .sessions, .endSession, .me, .changeMe, .users, .user, .setUser:
+      return try users(route, ids, request, token)
     case .fetch, .postAttachment, .createUpload, .uploadState, .appendToUpload, .endUpload:
       guard let token else { throw Problem.unauthorized }
       let begins = [.fetch, .postAttachment, .createUpload].contains(route)
@@ -207,7 +217,7 @@ final class API {
   /// The token that came along and is worth something; `nil`: none came.
   func token(of request: FrontRequest) throws -> AccessToken? {
     let values = request.values("authorization")
-    if values.isEmpty { return nil }
+    if values.isEmpty { return try tokenOfPage(request) }
     guard values.count == 1, let text = Self.bearer(values[0]), let token = try token(text),
       token.isValid(at: Clock.now())
     else {
@@ -216,12 +226,37 @@ final class API {
     return token
   }
 
+  /// The token in the cookie of a page. An ended session counts as no token, so that the page can sign in.
+  private func tokenOfPage(_ request: FrontRequest) throws -> AccessToken? {
+    guard let text = cookie(of: request), let token = try token(text), token.isValid(at: Clock.now()) else {
+      return nil
+    }
+    if !["GET", "HEAD", "OPTIONS"].contains(request.method) && request.field(SessionCookie.guardField) == nil
+    {
+      throw Problem(
+        403, "forbidden", "a request with a cookie says that a page of this server sends it",
+        remedy: "add 'X-CSRF: 1'")
+    }
+    return token
+  }
+
+  private func cookie(of request: FrontRequest) -> String? {
+    rules.accounts == .nobody ? nil : SessionCookie.token(request)
+  }
+
   private func token(_ text: String) throws -> AccessToken? {
     guard Self.isSigned(text) else {
       let digest = digest(text)
       return try recollection.token(digest) { try ledger.token(hash: digest) }
     }
-    return identity?.bearer(text, at: Clock.now()).map(AccessToken.init(signed:))
+    return try identity?.bearer(text, at: Clock.now()).map { try signed($0) }
+  }
+
+  /// The user of a token that another program has signed.
+  private func signed(_ bearer: JSONWebTokens.Bearer) throws -> AccessToken {
+    var token = AccessToken(signed: bearer)
+    token.isDisabled = try ledger.account(bearer.name)?.user.disabledAt != nil
+    return token
   }
 
   /// Those that this program makes have no dot.
@@ -229,7 +264,7 @@ final class API {
 
   /// What a request shows of who asks; `nil`: nothing. It may be expired or revoked.
   func credential(of request: FrontRequest) -> Credential? {
-    guard let text = request.field("authorization").flatMap(Self.bearer) else {
+    guard let text = request.field("authorization").flatMap(Self.bearer) ?? cookie(of: request) else {
       return LinkSigner.Grant("", request.query).map(\.credential)
     }
     if !Self.isSigned(text) { return .token(digest(text)) }
@@ -249,7 +284,7 @@ final class API {
     case .signed(let name, let expiresAt, let key):
       // What was begun with a key ends with it, as it does when a token is revoked.
       identity?.hasKey(key) == true
-        ? AccessToken(signed: .init(name: name, expiresAt: expiresAt, key: key)) : nil
+        ? try signed(.init(name: name, expiresAt: expiresAt, key: key)) : nil
     }
   }
 

@@ -26,6 +26,10 @@ extension FrontDoor {
       }
     }
     let answers = api?.answers(open) ?? open.map { _ in (.reply(Problem.away.reply), nil) }
+    if let api, !api.later.isEmpty {
+      _ = intake.send(api.later, ticket: 0)
+      api.later = []
+    }
     var short: [NumberedReply] = []
     var bytes = 0
     for (request, (next, asker)) in zip(open, answers) {
@@ -85,6 +89,8 @@ extension FrontDoor {
     case .tell(let events, let reply):
       if streams.count > 0 { streams.tell(events) }
       send(dressing.dressed(reply, for: asked.request), asked.serial)
+    case .hash(let next):
+      if !hashes.offer((asked, next)) { self.answer(.reply(Problem.busy.reply), asked, api) }
     case .look(let next):
       let found = api.map { api in API.answer { try next(api) } }
       self.answer(found ?? .reply(Problem.away.reply), asked, api)

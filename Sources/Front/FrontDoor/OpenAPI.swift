@@ -34,7 +34,7 @@ enum OpenAPI {
       #"{"get":{"operationId":"live","summary":"whether the server's process lives","security":[],"#
         + #""responses":{"200":{"description":"it does","content":{"text/plain":{"schema":{"type":"string"}}}}}}}"#
     )
-    let routes = Route.allCases.filter { rules.messages || !$0.facts.isOfMessages }
+    let routes = Route.allCases.filter { $0.facts.needs.isMet(by: rules) }
     var paths: [String] = []
     for route in routes where !paths.contains(route.path) { paths.append(route.path) }
     for path in paths {
@@ -138,13 +138,21 @@ enum OpenAPI {
 
   private static var conversation: [(String, String)] {
     let member = object([
-      ("user", text), ("role", oneOf(Member.Role.allCases)), ("joinedNumber", number),
+      ("user", text), ("name", optionalText), ("role", oneOf(Member.Role.allCases)), ("joinedNumber", number),
       ("leftNumber", optionalNumber), ("deliveredNumber", number), ("readNumber", number),
     ])
     return [
       ("id", text), ("kind", oneOf(Conversation.Kind.allCases)), ("name", optionalText),
       ("history", oneOf(Conversation.History.allCases)), ("createdAt", time), ("lastNumber", number),
       ("members", #"{"type":"array","items":\#(member)}"#),
+    ]
+  }
+
+  /// The members of the object for oneself and for operators.
+  private static var user: [(String, String)] {
+    [
+      ("email", optionalText), ("role", oneOf(AccessToken.Role.allCases)), ("createdAt", time),
+      ("disabledAt", optionalTime),
     ]
   }
 
@@ -297,6 +305,28 @@ enum OpenAPI {
           ),
         ])
       ),
+      ("User", object([("id", text), ("name", optionalText)], user)),
+      (
+        "SignedIn",
+        object([
+          ("token", optionalText), ("session", optionalText), ("expiresAt", optionalTime),
+          ("user", ##"{"$ref":"#/components/schemas/User"}"##),
+        ])
+      ),
+      (
+        "Sessions",
+        object([
+          (
+            "sessions",
+            #"{"type":"array","items":"#
+              + object([
+                ("id", text), ("device", text), ("createdAt", time), ("expiresAt", time),
+                ("current", #"{"type":"boolean"}"#),
+              ]) + "}"
+          )
+        ])
+      ),
+      ("Users", object([("users", ##"{"type":"array","items":{"$ref":"#/components/schemas/User"}}"##)])),
       ("Queued", object([("id", text), ("status", text)])),
       ("Changed", object([("changed", #"{"type":"boolean"}"#)])),
       ("Changes", object([("changed", number), ("more", #"{"type":"boolean"}"#)])),

@@ -111,6 +111,11 @@ struct Problem: Error {
     Problem(413, "too-large", "the body of this request has at most \(limit >> 10) KiB")
   }
 
+  static let busy = Problem(
+    503, "busy", "more people sign in than can be answered at the moment",
+    remedy: "try again in some seconds",
+    fields: [.init("Retry-After", "5")])
+
   static let away = Problem(
     503, "away", "the ledger cannot be reached at the moment", remedy: "try again",
     fields: [.init("Retry-After", "1")])

@@ -1,4 +1,5 @@
 import LedgerPort
+import Pipeline
 
 /// A route of the API. ``facts`` has one entry for each route, with the parties that may use it. The documentation, the description of
 /// the API and the tests follow from this table.
@@ -14,6 +15,7 @@ public enum Route: String, Sendable, CaseIterable {
   case addMember, removeMember
   case messages, writeMessage, message, editMessage, deleteMessage, receipts
   case read, delivered, typing, settings, sync
+  case signUp, signIn, sessions, endSession, me, changeMe, users, user, setUser
 
   /// The facts of a route.
   struct Facts: Sendable {
@@ -32,8 +34,7 @@ public enum Route: String, Sendable, CaseIterable {
     /// The header fields beside the token, and the body, in the form of OpenAPI. True: with the IETF's draft of uploads.
     var headers: @Sendable (Bool) -> [String] = { _ in [] }
     var body: @Sendable (Bool) -> String? = { _ in nil }
-    /// It needs `messages: true`.
-    var isOfMessages = false
+    var needs = Need.nothing
 
     init(
       _ method: String, _ path: String, _ parties: Set<Party>, _ summary: String,
@@ -53,16 +54,26 @@ public enum Route: String, Sendable, CaseIterable {
     ) {
       self.init(
         method, path, parties, summary, parameters: parameters, answers: answers, body: { _ in body })
-      isOfMessages = true
+      needs = .messages
+    }
+
+    /// A route about users.
+    init(
+      users method: String, _ path: String, _ parties: Set<Party>, _ summary: String,
+      parameters: [Parameter] = [], answers: [(Int, String)], body: String? = nil, needs: Need = .people
+    ) {
+      self.init(
+        method, path, parties, summary, parameters: parameters, answers: answers, body: { _ in body })
+      self.needs = needs
     }
   }
 
   // Groups of parties.
   private static let anyone = Set(Party.allCases)
-  private static let known = anyone.subtracting([.nobody])
-  private static let seen = known.subtracting([.stranger])
+  static let known = anyone.subtracting([.nobody])
+  static let seen = known.subtracting([.stranger])
   private static let senders: Set<Party> = [.sender, .service, .admin]
-  private static let operators: Set<Party> = [.service, .admin]
+  static let operators: Set<Party> = [.service, .admin]
 
   private static let table = Dictionary(uniqueKeysWithValues: allCases.map { ($0, $0.made) })
   var facts: Facts { Self.table[self] ?? made }
@@ -350,6 +361,15 @@ public enum Route: String, Sendable, CaseIterable {
           Parameter("since", "The `position` of the answer before; without it, all conversations."),
           Parameter("limit", .number(1...1000), "About so many messages; else 200."),
         ], answers: [(200, Self.answer("Sync", "the changes, and where the next begin"))])
+    case .signUp: Users.signUp
+    case .signIn: Users.signIn
+    case .sessions: Users.sessions
+    case .endSession: Users.endSession
+    case .me: Users.me
+    case .changeMe: Users.changeMe
+    case .users: Users.users
+    case .user: Users.user
+    case .setUser: Users.setUser
     }
   }
 
@@ -360,10 +380,10 @@ public enum Route: String, Sendable, CaseIterable {
     grouping: allCases.map { ($0, $0.path.split(separator: "/").map(String.init)) }, by: { $0.1.count })
 
   /// The routes with this path, and the texts at the words in braces.
-  static func matching(_ segments: [String], withMessages: Bool) -> [(route: Route, ids: [String])] {
+  static func matching(_ segments: [String], _ rules: ServeRules) -> [(route: Route, ids: [String])] {
     var found: [(route: Route, ids: [String])] = []
     for (route, parts) in patterns[segments.count, default: []]
-    where withMessages || !route.facts.isOfMessages {
+    where route.facts.needs.isMet(by: rules) {
       var ids: [String] = []
       let isSame = segments.indices.allSatisfy { index in
         if !parts[index].hasPrefix("{") { return parts[index] == segments[index] }

@@ -23,18 +23,26 @@ public struct AccessToken: Sendable, Equatable {
   public var expiresAt: Int64?
   /// When it was taken back; `nil`: it was not.
   public var revokedAt: Int64?
+  /// The device of a session, as its client calls it; `nil`: an operator made the token.
+  public var device: String?
+  /// Whether its user is disabled.
+  public var isDisabled = false
 
   public init(
-    id: String, name: String, role: Role, createdAt: Int64, expiresAt: Int64? = nil, revokedAt: Int64? = nil
+    id: String, name: String, role: Role, createdAt: Int64, expiresAt: Int64? = nil, revokedAt: Int64? = nil,
+    device: String? = nil, isDisabled: Bool = false
   ) {
     (self.id, self.name, self.role) = (id, name, role)
     (self.createdAt, self.expiresAt, self.revokedAt) = (createdAt, expiresAt, revokedAt)
+    (self.device, self.isDisabled) = (device, isDisabled)
   }
 
   /// Whether it opens anything.
   ///
   /// - Parameter now: in milliseconds since 1970.
-  public func isValid(at now: Int64) -> Bool { revokedAt == nil && expiresAt.map { now < $0 } ?? true }
+  public func isValid(at now: Int64) -> Bool {
+    revokedAt == nil && !isDisabled && expiresAt.map { now < $0 } ?? true
+  }
 
   /// Digits of an id.
   public static let idLength = 12

@@ -13,6 +13,7 @@ public enum Command: Sendable {
   case upload(UploadCommand)
   case record(RecordedCheck)
   case conversation(ConversationCommand)
+  case user(UserCommand)
 }
 
 /// A content that was judged and is not kept, to be put on record as an attachment that has ended. The result is that of an intake.
@@ -128,4 +129,5 @@ public enum CommandResult: Sendable, Equatable {
   /// It was not done, for this reason: a sentence without its full stop.
   case refused(String)
   case conversation(ConversationResult)
+  case user(UserResult)
 }

@@ -37,6 +37,7 @@ extension Member {
   /// Writes its members, without the settings of the member.
   public func write(to writer: inout JSONWriter) {
     writer.member("user", user)
+    writer.member("name", name)
     writer.member("role", role.rawValue)
     writer.member("joinedNumber", joinedNumber)
     writer.member("leftNumber", leftNumber)

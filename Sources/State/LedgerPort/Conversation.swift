@@ -52,6 +52,8 @@ public struct Member: Sendable, Equatable {
   }
 
   public var user: String
+  /// The name in the record of the user; `nil`: no record. Writing a member does not change it.
+  public var name: String?
   public var role: Role
   /// The first visible message.
   public var firstNumber: Int64

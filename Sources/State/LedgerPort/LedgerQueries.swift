@@ -83,9 +83,23 @@ public protocol LedgerQueries: AnyObject {
   /// The transfers whose files are needed: those that are not finished, and those that attachments are worked on from.
   func transfersWithFiles() throws(LedgerError) -> Set<Int64>
 
+  /// A user with its account, by its id; `nil`: no record.
+  func account(_ id: String) throws(LedgerError) -> Account?
+  /// The same, by its ``User/emailKey(_:)``.
+  func account(ofEmail key: String) throws(LedgerError) -> Account?
+  /// The users whose names match a text, in the order of their names, and the user with this address. In a matching name, each word of
+  /// the text is the beginning of a word.
+  func users(matching text: String, limit: Int) throws(LedgerError) -> [User]
+  /// All users, in the order of their ids.
+  func users(after: PageMark?, limit: Int) throws(LedgerError) -> Page<User>
+  /// Whether two users are present members of a common conversation.
+  func sharesConversation(_ one: String, with other: String) throws(LedgerError) -> Bool
+  /// The sessions of a user, the newest first. Ended sessions stay until the next sign-in.
+  func sessions(of user: String) throws(LedgerError) -> [AccessToken]
+
   /// The token with this SHA-256; `nil`: there is none. One that is expired or taken back is found, too.
   func token(hash: [UInt8]) throws(LedgerError) -> AccessToken?
-  /// All tokens, in the order in which they were made.
+  /// All tokens but sessions, in the order in which they were made.
   func tokens() throws(LedgerError) -> [AccessToken]
   /// The readers of an attachment: the members of its conversation that see its message; without a conversation, the participants of its
   /// message, in their order. The sender can be missing.

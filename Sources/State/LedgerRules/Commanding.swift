@@ -25,7 +25,7 @@ extension LedgerRows {
         results += try apply(run { if case .delivery(let one) = $0 { one } else { nil } }, &tally)
       case .token: results += try apply(run { if case .token(let one) = $0 { one } else { nil } }, tally)
       // Each of these commands changes the facts of the next.
-      case .takeIn, .record, .refresh, .upload, .conversation:
+      case .takeIn, .record, .refresh, .upload, .conversation, .user:
         rest = rest.dropFirst()
         results.append(try apply(next, &tally))
       }
@@ -42,6 +42,7 @@ extension LedgerRows {
     case .refresh(let request): return try refresh(request, &tally)
     case .upload(let request): return try apply(request, &tally)
     case .conversation(let request): return .conversation(try apply(request, &tally))
+    case .user(let request): return .user(try apply(request, &tally))
     case .lane, .attachment, .delivery, .token: return .done(hasChanged: false)
     }
   }

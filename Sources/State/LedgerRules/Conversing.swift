@@ -166,7 +166,7 @@ extension LedgerRows {
   }
 
   /// - Parameter isInPath: the id is a segment of paths, without a slash.
-  private static func fault(ofId id: String, isInPath: Bool = false) -> String? {
+  static func fault(ofId id: String, isInPath: Bool = false) -> String? {
     if id.isEmpty { return "is not empty" }
     if isInPath && (id.contains("/") || id == "." || id == "..") {
       return "has no '/', and is not '.' or '..'"
@@ -261,7 +261,7 @@ extension LedgerRows {
     return try set(member, of: conversation, &tally)
   }
 
-  private mutating func set(
+  mutating func set(
     _ member: Member, of conversation: Conversation, _ tally: inout ExchangeTally
   ) throws(Failure) -> ConversationResult {
     var (member, conversation) = (member, conversation)

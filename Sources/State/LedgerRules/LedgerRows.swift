@@ -166,6 +166,24 @@ package protocol LedgerRows {
   mutating func removeVersions(of message: Message) throws(Failure)
   func attachmentIds(ofMessage id: String, in conversationId: String) throws(Failure) -> [String]
 
+  /// The ids of the conversations of a member or former member, in the order in which they were begun.
+  func conversationIds(of user: String) throws(Failure) -> [String]
+
+  // MARK: Users
+
+  func row(ofUser id: String) throws(Failure) -> Account?
+  /// The account with this ``User/emailKey(_:)``.
+  func row(ofEmail key: String) throws(Failure) -> Account?
+  /// Adds an account, or changes it.
+  mutating func setAccount(_ account: Account) throws(Failure)
+  mutating func prolongSession(_ token: String, until: Int64) throws(Failure)
+  /// Removes the ended sessions of a user, and the sessions with the earliest ends, so that at most so many stay.
+  mutating func removeEndedSessions(of user: String, leaving most: Int, at now: Int64) throws(Failure)
+  /// Removes the sessions of a user, except for one.
+  mutating func removeSessions(of user: String, except kept: String?) throws(Failure)
+  /// Removes a session of a user, by the id of its token; `nil`: all.
+  mutating func removeSessions(of user: String, only one: String?) throws(Failure)
+
   // MARK: Lanes and tokens
 
   /// `nil`: there is no such lane.

@@ -178,7 +178,8 @@ extension Member {
     "delivered_number", "read_number", "muted_until", "urgent_breaks_mute", "changed", "configured",
   ]
   /// Of `members x`.
-  static let columns = names.map { "x.\($0)" }.joined(separator: ", ")
+  static let columns =
+    names.map { "x.\($0)" }.joined(separator: ", ") + ", (SELECT u.name FROM users u WHERE u.id = x.user)"
 
   init(_ row: borrowing Row) {
     let left = row.optionalInteger(5).map {
@@ -189,6 +190,7 @@ extension Member {
       joinedNumber: row.integer(3), joinedChange: row.integer(4), left: left,
       deliveredNumber: row.integer(8), readNumber: row.integer(9), mutedUntil: row.optionalInteger(10),
       urgentBreaksMute: row.integer(11) == 1, changed: row.integer(12), configured: row.integer(13))
+    name = row.optionalText(14)
   }
 }
 

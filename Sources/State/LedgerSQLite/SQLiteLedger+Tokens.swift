@@ -26,9 +26,9 @@ extension SQLiteLedger {
   }
 
   package func addToken(_ token: AccessToken, hash: [UInt8]) throws {
-    try statement("INSERT INTO tokens VALUES (?1, ?2, ?3, ?4, ?5, ?6, NULL)").run(
+    try statement("INSERT INTO tokens VALUES (?1, ?2, ?3, ?4, ?5, ?6, NULL, ?7)").run(
       .text(token.id), .blob(hash), .text(token.name), .text(token.role.rawValue), .integer(token.createdAt),
-      .optional(token.expiresAt))
+      .optional(token.expiresAt), .optional(token.device))
   }
 
   package func revokeToken(_ id: String, at now: Int64) throws {
@@ -37,18 +37,14 @@ extension SQLiteLedger {
 
   public func token(hash: [UInt8]) throws(LedgerError) -> AccessToken? {
     try reading {
-      try statement(
-        "SELECT id, name, role, created_at, expires_at, revoked_at FROM tokens WHERE hash = ?1"
-      ).first(.blob(hash), make: { AccessToken($0) })
+      try statement(TokenText.byHash).first(.blob(hash)) { AccessToken($0) }
     }
   }
 
   public func tokens() throws(LedgerError) -> [AccessToken] {
     try reading {
       var tokens: [AccessToken] = []
-      try statement(
-        "SELECT id, name, role, created_at, expires_at, revoked_at FROM tokens ORDER BY created_at, id"
-      ).rows { tokens.append(AccessToken($0)) }
+      try statement(TokenText.list).rows { tokens.append(AccessToken($0)) }
       return tokens
     }
   }
@@ -64,10 +60,21 @@ extension SQLiteLedger {
   }
 }
 
+private enum TokenText {
+  static let byHash = SQLText(AccessToken.select + " WHERE t.hash = ?1")
+  static let list = SQLText(AccessToken.select + " WHERE t.device IS NULL ORDER BY t.created_at, t.id")
+}
+
 extension AccessToken {
-  fileprivate init(_ row: borrowing Row) {
+  static let select = """
+    SELECT t.id, t.name, t.role, t.created_at, t.expires_at, t.revoked_at, t.device, t.role <> 'service' AND EXISTS (
+      SELECT 1 FROM users u WHERE u.id = t.name AND u.disabled_at IS NOT NULL) FROM tokens t
+    """
+
+  init(_ row: borrowing Row) {
     self.init(
       id: row.text(0), name: row.text(1), role: Role(rawValue: row.text(2)) ?? .user,
-      createdAt: row.integer(3), expiresAt: row.optionalInteger(4), revokedAt: row.optionalInteger(5))
+      createdAt: row.integer(3), expiresAt: row.optionalInteger(4), revokedAt: row.optionalInteger(5),
+      device: row.optionalText(6), isDisabled: row.integer(7) == 1)
   }
 }

@@ -7,7 +7,7 @@ import Pipeline
 enum Schema {
   /// The schema version that this program writes, kept in `user_version`. Ledgers of other
   /// versions are refused.
-  static let version: Int64 = 17
+  static let version: Int64 = 18
 
   /// Has SQLite look for what each row refers to, in debug builds and so in the tests. In a release that would be a twentieth of
   /// the coordinator's work; what is referred to is written by the same transaction or read in it, and `verify` looks at all.
@@ -110,6 +110,8 @@ enum Schema {
     CREATE INDEX messages_by_change ON messages (conversation_id, changed) WHERE changed IS NOT NULL;
 
     \(conversationTables)
+
+    \(userTables)
 
     -- The stages, with their bases, that contents passed first. Their results are reused for equal content.
     CREATE TABLE fingerprints (
@@ -334,8 +336,10 @@ enum Schema {
       role TEXT NOT NULL CHECK (role = 'user' OR role = 'service' OR role = 'admin'),
       created_at INTEGER NOT NULL,
       expires_at INTEGER,
-      revoked_at INTEGER
+      revoked_at INTEGER,
+      device TEXT                       -- of a session; NULL: made by an operator
     ) STRICT;
+    CREATE INDEX tokens_by_user ON tokens (name) WHERE device IS NOT NULL;
 
     -- Files that clients send piece by piece: what is there of one says its file, which has this id as its name. One that has become
     -- an attachment stays until that has its object, or is deleted.

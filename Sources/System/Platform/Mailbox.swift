@@ -41,6 +41,16 @@ public final class Mailbox<Element: Sendable>: @unchecked Sendable {
     return true
   }
 
+  /// The same without waiting. Returns false also if the mailbox is full.
+  public func offer(_ element: Element) -> Bool {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    if isClosed || elements.count >= capacity { return false }
+    elements.append(element)
+    pthread_cond_broadcast(changed)
+    return true
+  }
+
   /// Takes all elements, waiting for the first. Empty: the mailbox is closed and drained.
   public func receive() -> [Element] {
     pthread_mutex_lock(mutex)

@@ -29,7 +29,7 @@ enum QueueVerb {
         Terminal.error(reason)
       case .done(hasChanged: false):
         if !arguments.flag("quiet") { Terminal.out(command.before + "\n") }
-      case .done, .takenIn, .conversation:
+      case .done, .takenIn, .conversation, .user:
         if !arguments.flag("quiet") { Terminal.out(command.done + "\n") }
       }
     }

@@ -43,7 +43,7 @@ struct Selected {
       for result in try desk.apply(commands) {
         switch result {
         case .done(hasChanged: true), .takenIn: tally.changed += 1
-        case .done, .conversation: tally.unchanged += 1
+        case .done, .conversation, .user: tally.unchanged += 1
         case .refused(let reason): tally.refused.append(reason)
         }
       }

@@ -1,4 +1,5 @@
 import Glibc
+import Identity
 import LedgerPort
 import Pipeline
 import Platform
@@ -149,7 +150,7 @@ struct TokensRevoke: ParsableCommand {
       case .done(let hasChanged):
         if arguments.flag("quiet") { continue }
         Terminal.out("\(Terminal.printable(id))  \(hasChanged ? "revoked" : "was revoked before")\n")
-      case .takenIn, .conversation: break
+      case .takenIn, .conversation, .user: break
       }
     }
     return code

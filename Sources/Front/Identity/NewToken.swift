@@ -1,16 +1,18 @@
 import Platform
 
 /// A token that was just made: the only time that its text is known here.
-struct NewToken {
+public struct NewToken {
   /// What clients send. The beginning tells what it is, so that one that lies around is found.
-  let text: String
+  public let text: String
 
   private static let length = 32
 
-  init() throws(SystemError) { text = "sluice_" + Hexadecimal.text(try SystemRandom.bytes(Self.length)) }
+  public init() throws(SystemError) {
+    text = "sluice_" + Hexadecimal.text(try SystemRandom.bytes(Self.length))
+  }
 
   /// What is kept of it.
-  func hash() throws(SystemError) -> [UInt8] {
+  public func hash() throws(SystemError) -> [UInt8] {
     let hash = try SHA256()
     hash.begin()
     Array(text.utf8).withUnsafeBytes { hash.add($0) }
