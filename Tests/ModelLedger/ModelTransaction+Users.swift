@@ -59,7 +59,8 @@ extension ModelRows {
   /// A token with what the record of its user says.
   func seen(_ token: AccessToken) -> AccessToken {
     var token = token
-    token.isDisabled = token.role != .service && accounts[ByteText(token.name)]?.user.disabledAt != nil
+    token.isDisabled =
+      (token.role == .user || token.device != nil) && accounts[ByteText(token.name)]?.user.disabledAt != nil
     return token
   }
 }
@@ -80,7 +81,8 @@ extension ModelReader {
       return user.disabledAt == nil && !wanted.isEmpty
         && wanted.allSatisfy { word in own.contains { $0.hasPrefix(word) } }
     }.sorted { (ByteText($0.name), ByteText($0.id)) < (ByteText($1.name), ByteText($1.id)) }
-    let first = rows.account(ofEmail: User.emailKey(text)).map { [$0.user] } ?? []
+    let first =
+      rows.account(ofEmail: User.emailKey(text)).map { [$0.user] }?.filter { $0.disabledAt == nil } ?? []
     return Array((first + found.filter { $0.id != first.first?.id }).prefix(limit))
   }
 

@@ -129,6 +129,7 @@ struct UserTests {
     #expect(try isValid(3) == true, "a service is no user")
     #expect(try refusal(bench, "ann", .signIn(password: "hash", Self.session(4, until: end))) == .disabled)
     #expect(try bench.reader.users(matching: "ann", limit: 9).isEmpty)
+    #expect(try bench.reader.users(matching: "ann@example.com", limit: 9).isEmpty)
     change.isDisabled = false
     #expect(try refusal(bench, "ann", .change(change)) == nil)
     #expect(try isValid(2) == true)
@@ -138,6 +139,31 @@ struct UserTests {
     change.adds = true
     #expect(try refusal(bench, "sub-7", .change(change)) == nil)
     #expect(try bench.reader.account("sub-7")?.user.disabledAt == bench.time.now)
+  }
+
+  /// It may do less than they.
+  @Test(arguments: Engine.allCases) func aServiceDoesNotChangeAdministrators(engine: Engine) throws {
+    let bench = try Bench(engine)
+    let add = UserCommand.Action.add(
+      name: "Boss", email: "boss@example.com", password: "hash", role: .admin,
+      session: Self.session(1, until: bench.time.now + 1000))
+    try bench.command(
+      .user(UserCommand("boss", add)),
+      .token(.add(hash: [UInt8](repeating: 2, count: 32), name: "boss", role: .admin)))
+    func change(_ make: (inout UserChange) -> Void, isByService: Bool) throws -> UserResult.Refusal? {
+      var change = UserChange()
+      change.isByService = isByService
+      make(&change)
+      return try refusal(bench, "boss", .change(change))
+    }
+    #expect(try change({ $0.password = "other" }, isByService: true) == .administrators)
+    #expect(try change({ $0.email = "evil@example.com" }, isByService: true) == .administrators)
+    #expect(try change({ $0.isDisabled = true }, isByService: true) == .administrators)
+    #expect(try change({ $0.name = "Anna" }, isByService: true) == nil)
+    #expect(try change({ $0.isDisabled = true }, isByService: false) == nil)
+    #expect(try bench.reader.token(hash: [UInt8](repeating: 1, count: 32)) == nil)
+    let made = try bench.reader.token(hash: [UInt8](repeating: 2, count: 32))
+    #expect(made?.isValid(at: bench.time.now) == true, "it is an operator's, and no session")
   }
 
   @Test(arguments: Engine.allCases) func anAddressAndAPasswordComeTogether(engine: Engine) throws {
@@ -216,7 +242,8 @@ struct UserTests {
       #expect(User.fault(ofEmail: email) == nil, "\(email)")
     }
     for email in [
-      "", "a", "@b", "a@", "a@b@c", "a b@c.d", "a@b..c", "a@.b", "a@-b.c", "a@b.c\n", "<a@b.c>", "a,b@c.d",
+      "", "a", "@b", "a@", "a@b@c", "a b@c.d", "a@b..c", "a@.b", "a@-b.c", "a@b.c\n", "a\u{200B}@b.c",
+      "\u{202E}a@b.c", "<a@b.c>", "a,b@c.d",
       String(repeating: "a", count: 65) + "@b.c", "a@" + String(repeating: "b.", count: 130) + "c",
       "a\u{A0}@b.c",
     ] { #expect(User.fault(ofEmail: email) != nil, "\(email)") }
@@ -227,7 +254,9 @@ struct UserTests {
     #expect(User.fault(ofName: String(repeating: family, count: 50)) == nil)
     #expect(User.fault(ofName: String(repeating: family, count: 51)) != nil)
     #expect(User.fault(ofName: "a" + String(repeating: "\u{301}", count: 2000)) != nil)
-    for name in ["", "  ", "a\nb", "a\u{7F}"] { #expect(User.fault(ofName: name) != nil) }
+    for name in ["", "  ", "\u{200B}", "a\nb", "a\u{7F}", "a\u{202E}b", "a\u{2028}b"] {
+      #expect(User.fault(ofName: name) != nil)
+    }
     #expect(User.name(fromEmail: "ann.b@x") == "ann.b")
   }
 }

@@ -47,7 +47,7 @@ extension API {
             }
           }))
     case .user: return .reply(Self.json(try text(ofUser: ids[0], token)))
-    case .setUser: return try body(of: request) { api, bytes in try api.setUser(ids[0], bytes) }
+    case .setUser: return try body(of: request) { api, bytes in try api.setUser(ids[0], bytes, token) }
     default: throw Problem.notFound
     }
   }
@@ -201,8 +201,9 @@ extension API {
 
   /// The user of a token; without a record, the id alone.
   private func ownText(_ token: AccessToken) throws -> String {
-    if let account = try ledger.account(token.name), token.role != .service {
-      return Self.text { account.user.write(to: &$0, isForUser: false) }
+    if var user = try ledger.account(token.name)?.user, token.role != .service {
+      user.role = token.role
+      return Self.text { user.write(to: &$0, isForUser: false) }
     }
     return Self.text { writer in
       writer.member("id", token.name)
@@ -227,7 +228,7 @@ extension API {
     (change.name, change.email) = (try given.text("name"), try given.text("email"))
     (change.adds, change.keepsSession) = (true, token.id)
     let (password, current) = (try given.text("password"), try given.text("currentPassword"))
-    guard change.email != nil || password != nil else { return Self.changed(token.name, change) }
+    guard change.email != nil || password != nil else { return Self.changed(token.name, change, token.role) }
     if let email = change.email, let fault = User.fault(ofEmail: email) {
       throw Problem(.invalid("email", fault))
     }
@@ -240,25 +241,28 @@ extension API {
     guard let current else {
       throw Problem(400, "invalid-body", "in the body: 'currentPassword' has to be said with this change")
     }
-    try begin(known, address)
+    // A signed-in user has a count of its own, apart from guesses from outside.
+    let tried = "signed in as " + known
+    try begin(tried, address)
     let tries = tries
     return .hash { [change] in
       guard PasswordHash.isRight(current, for: hash) else {
         throw Problem(403, "wrong-credentials", "this is not the password of the account")
       }
-      tries.forgive(account: known, address: address)
+      tries.forgive(account: tried, address: address)
       var change = change
       change.ifPassword = hash
       change.password = try password.map(PasswordHash.make)
-      return Self.changed(token.name, change)
+      return Self.changed(token.name, change, token.role)
     }
   }
 
-  private func setUser(_ id: String, _ body: [UInt8]) throws -> Answer {
+  private func setUser(_ id: String, _ body: [UInt8], _ token: AccessToken) throws -> Answer {
     let given = try BodyMembers(body, ["name", "email", "password", "disabled"], parser)
     var change = UserChange()
     (change.name, change.email) = (try given.text("name"), try given.text("email"))
     (change.isDisabled, change.adds) = (try given.boolean("disabled"), true)
+    change.isByService = token.role == .service
     guard let password = try given.text("password") else { return Self.changed(id, change) }
     try Self.check(password)
     return .hash { [change] in
@@ -268,18 +272,25 @@ extension API {
     }
   }
 
-  private static func changed(_ id: String, _ change: UserChange) -> Answer {
+  /// - Parameter role: of the token of the user itself.
+  private static func changed(_ id: String, _ change: UserChange, _ role: AccessToken.Role? = nil) -> Answer {
     command(UserCommand(id, .change(change))) { _, user in
-      json(text { user.write(to: &$0, isForUser: false) })
+      var user = user
+      user.role = role ?? user.role
+      return json(text { user.write(to: &$0, isForUser: false) })
     }
   }
 
   private static func command(
     _ command: UserCommand, _ answer: @escaping @Sendable (API, User) -> FrontReply
   ) -> Answer {
-    .commands([.user(command)]) { results in
+    let isChange = if case .change = command.action { true } else { false }
+    return .commands([.user(command)]) { results in
       switch results.first {
       case .user(.user(let user, _)): .look { .reply(answer($0, user)) }
+      case .user(.refused(.wrongPassword)) where isChange:
+        .reply(
+          Problem(409, "conflict", "the password has become another meanwhile", remedy: "try again").reply)
       case .user(.refused(let refusal)): .reply(Problem(refusal).reply)
       default: .reply(Problem.away.reply)
       }
@@ -301,6 +312,10 @@ extension Problem {
         403, "account-disabled", "this account was disabled", remedy: "ask those who run the server")
     case .idTaken: self.init(409, "conflict", "there is a user with this 'id' already")
     case .again: self = .away
+    case .administrators:
+      self.init(
+        403, "forbidden", "a service does not change the account of an administrator",
+        remedy: "use an administrator's token, or `sluice users`")
     case .emailTaken:
       self.init(
         409, "email-taken", "there is an account with this address", remedy: "sign in, or take another")

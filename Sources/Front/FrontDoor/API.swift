@@ -145,7 +145,7 @@ final class API {
         405, "no-such-method", "this path knows no \(method)", fields: [.init("Allow", list)])
     }
     let id = ids.first ?? ""
-    let token = try linked(request, route, id) ?? token(of: request)
+    let token = try linked(request, route, id) ?? token(of: request, route)
     asker = token
     if let token { prolong(token, at: Clock.now()) }
     if token == nil && !route.parties.contains(.nobody) { throw Problem.unauthorized }
@@ -226,12 +226,23 @@ final class API {
     return token
   }
 
-  /// The token in the cookie of a page. An ended session counts as no token, so that the page can sign in.
-  private func tokenOfPage(_ request: FrontRequest) throws -> AccessToken? {
-    guard let text = cookie(of: request), let token = try token(text), token.isValid(at: Clock.now()) else {
+  /// The same for a route. A sign-in with an ended token is a sign-in without one.
+  private func token(of request: FrontRequest, _ route: Route) throws -> AccessToken? {
+    do {
+      return try token(of: request)
+    } catch let problem as Problem where problem.status == 401 && (route == .signIn || route == .signUp) {
       return nil
     }
-    if !["GET", "HEAD", "OPTIONS"].contains(request.method) && request.field(SessionCookie.guardField) == nil
+  }
+
+  /// The token in the cookie of a page. An ended session counts as no token, so that the page can sign in.
+  private func tokenOfPage(_ request: FrontRequest) throws -> AccessToken? {
+    guard let text = cookie(of: request), let token = try token(text), token.device != nil,
+      token.isValid(at: Clock.now())
+    else {
+      return nil
+    }
+    if !["GET", "HEAD", "OPTIONS"].contains(request.method) && request.field(SessionCookie.guardField) != "1"
     {
       throw Problem(
         403, "forbidden", "a request with a cookie says that a page of this server sends it",

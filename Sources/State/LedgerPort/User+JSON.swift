@@ -33,6 +33,7 @@ extension UserResult.Refusal {
     case .wrongPassword: "the password is another one by now"
     case .disabled: "the user is disabled"
     case .idTaken: "there is a user with this id already; give another"
+    case .administrators: "a service does not change the account of an administrator"
     case .again: "it could not be done; try again"
     case .emailTaken: "there is an account with this address already"
     case .invalid(let name, let fault): "its \(name) \(fault)"

@@ -37,20 +37,27 @@ public struct User: Sendable, Equatable {
 
   /// The fault of a name: a sentence without its subject and its full stop; `nil`: no fault.
   public static func fault(ofName name: String) -> String? {
-    if !name.contains(where: { !$0.isWhitespace }) { return "is not empty" }
+    if name.unicodeScalars.allSatisfy({ isInvisible($0) }) { return "is not empty" }
     // Hundreds of marks can stand on one character.
     if name.count > longestName || name.utf8.count > longestName * 32 {
       return "has at most \(longestName) characters"
     }
-    return name.unicodeScalars.contains { $0.value < 0x20 || 0x7F...0x9F ~= $0.value }
-      ? "has no control characters" : nil
+    let hasControls = name.unicodeScalars.contains {
+      // Ends of lines and directions of text (Unicode, UAX #9) are controls, too.
+      $0.value < 0x20 || 0x7F...0x9F ~= $0.value || 0x2028...0x202E ~= $0.value || 0x2066...0x2069 ~= $0.value
+    }
+    return hasControls ? "has no control characters" : nil
+  }
+
+  private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.properties.isWhitespace || scalar.properties.generalCategory == .format
   }
 
   /// The same for an address. Only a mail to it would show whether it works.
   public static func fault(ofEmail email: String) -> String? {
     let parts = email.split(separator: "@", omittingEmptySubsequences: false)
     let isPlain = email.unicodeScalars.allSatisfy {
-      $0.value > 0x20 && !(0x7F...0x9F ~= $0.value) && !$0.properties.isWhitespace
+      $0.value > 0x20 && !(0x7F...0x9F ~= $0.value) && !isInvisible($0)
         && !"<>()[]\\,;:\"".contains(Character($0))
     }
     guard parts.count == 2, isPlain, !parts[0].isEmpty, parts[0].utf8.count <= 64,
@@ -122,6 +129,8 @@ public struct UserChange: Sendable, Equatable {
   public var ifPassword: String?
   /// Adds a missing user; without a given name, its name is its id.
   public var adds = false
+  /// A service cannot change the account of an administrator.
+  public var isByService = false
   /// The session, by the id of its token, that stays when the password changes. The others end.
   public var keepsSession: String?
 
@@ -139,6 +148,8 @@ public enum UserResult: Sendable, Equatable {
     /// The password is another one by now.
     case wrongPassword
     case disabled
+    /// A service changes the account of an administrator.
+    case administrators
     /// Another user has this id.
     case idTaken
     case emailTaken

@@ -63,6 +63,8 @@ extension LedgerRows {
   private mutating func apply(
     _ change: UserChange, to known: Account, isNew: Bool, _ tally: inout ExchangeTally
   ) throws(Failure) -> UserResult {
+    let isOwn = change.email != nil || change.password != nil || change.isDisabled != nil
+    if change.isByService && isOwn && known.user.role == .admin { return .refused(.administrators) }
     if let password = change.ifPassword, known.password != password { return .refused(.wrongPassword) }
     // The address and the password make an account together.
     if known.password == nil && (change.email == nil) != (change.password == nil) {

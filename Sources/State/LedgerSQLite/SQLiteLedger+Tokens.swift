@@ -67,7 +67,7 @@ private enum TokenText {
 
 extension AccessToken {
   static let select = """
-    SELECT t.id, t.name, t.role, t.created_at, t.expires_at, t.revoked_at, t.device, t.role <> 'service' AND EXISTS (
+    SELECT t.id, t.name, t.role, t.created_at, t.expires_at, t.revoked_at, t.device, (t.role = 'user' OR t.device IS NOT NULL) AND EXISTS (
       SELECT 1 FROM users u WHERE u.id = t.name AND u.disabled_at IS NOT NULL) FROM tokens t
     """
 

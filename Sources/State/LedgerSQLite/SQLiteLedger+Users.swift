@@ -76,7 +76,7 @@ extension SQLiteLedger {
   public func users(matching text: String, limit: Int) throws(LedgerError) -> [User] {
     try reading {
       var users: [User] = []
-      if let account = try row(ofEmail: User.emailKey(text)) { users.append(account.user) }
+      if let user = try row(ofEmail: User.emailKey(text))?.user, user.disabledAt == nil { users.append(user) }
       let words = SearchWords.prefixes(text)
       if words.isEmpty { return users }
       try statement(UserText.matching).rows(.text(words), .integer(Int64(limit))) {

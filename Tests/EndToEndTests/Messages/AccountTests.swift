@@ -148,6 +148,19 @@ struct AccountTests {
     let show = try sluice(served, ["users", "show", "u-1", "--format", "json"])
     #expect(try JSON(show.out)["email"].text == "ann@example.com")
     #expect(try sluice(served, ["users", "disable", "nobody-yet"]).status == 0, "a user of the product's")
+    #expect(try sluice(served, ["users", "disable", "typo@exmple.com"]).status != 0)
     #expect(try sluice(served, ["users", "enable", "nobody"]).status != 0)
+    // No password of an administrator is a service's to set.
+    let boss = try sluice(
+      served, ["users", "add", "boss@example.com", "--id", "boss", "--role", "admin"],
+      input: "long password\n")
+    #expect(boss.status == 0)
+    let taken = try ask(served, "PUT", "/v1/users/boss", #"{"password":"taken over"}"#, token: shop)
+    #expect(taken.status == 403)
+    // An ended token does not keep a person out.
+    let stale = try ask(
+      served, "POST", "/v1/sessions", #"{"email":"boss@example.com","password":"long password"}"#,
+      token: "old")
+    #expect(stale.status == 201 && stale.json["user"]["role"].text == "admin")
   }
 }

@@ -198,6 +198,8 @@ private enum UserDesk {
     guard let password = readLine(), !password.isEmpty else {
       throw CommandError.usage("there is no password on standard input; send it there, as one line")
     }
+    // `readLine` replaces bytes that are not UTF-8 by this character.
+    if password.contains("\u{FFFD}") { throw CommandError.usage("the password is no text in UTF-8") }
     if let fault = PasswordHash.fault(of: password) { throw CommandError.usage("the password \(fault)") }
     return try PasswordHash.make(password)
   }
@@ -220,7 +222,8 @@ private enum UserDesk {
     var code = ExitCode.success
     for name in names {
       let known = try Environment.lacksLedger(home) ? nil : account(name, home.reader())
-      if known == nil && !change.adds {
+      // An address is nobody's id: it is misspelt.
+      if known == nil && (!change.adds || name.contains("@")) {
         Terminal.error("there is no user '\(Terminal.printable(name))'; `sluice users list` prints them")
         code = .usage
         continue
