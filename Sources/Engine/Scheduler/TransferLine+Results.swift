@@ -20,6 +20,8 @@ extension TransferLine {
           loop.exchange.add(TransferCheckpoint(flight.lease, key: transfer.key, flight.fetch.progress))
         }
         if !wasTold, progress.total != nil, worker.lackOfRoom(for: flight) != nil {
+          // The length came from the host, which answers: other links of the host may fit.
+          heardConnection(of: flight)
           // It begins again once there is room for all of it, or the lane pauses.
           worker.stop(flight)
         }
