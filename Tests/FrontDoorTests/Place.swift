@@ -72,7 +72,7 @@ final class Place {
 
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-  /// Of Ben's account. It takes long to make.
+  /// The hash of Ben's password, made once: a hash takes long.
   private static let password = try? PasswordHash.make("correct horse")
 
   private static func name(_ party: Party) -> String {

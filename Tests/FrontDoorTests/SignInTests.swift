@@ -5,7 +5,7 @@ import Testing
 
 @testable import FrontDoor
 
-/// What signing in needs beside the ledger: hashes of passwords, the count of tries, and the cookie.
+/// Hashes of passwords, the count of tries, and the cookie of a page.
 struct SignInTests {
   @Test func aPasswordIsRightForItsHashAlone() throws {
     let hash = try PasswordHash.make("correct horse")
@@ -57,7 +57,7 @@ struct SignInTests {
     #expect(ofAccount == 100)
     let ofAddress = (0..<300).count { tries.begin(account: "u\($0)", address: "10.0.0.1", at: 0) == nil }
     #expect(ofAddress == 100)
-    // A network of IPv6 has addresses without end. An address that is not known slows nobody down.
+    // A /64 of IPv6 counts as one address. An unknown address has no count.
     let ofNetwork = (0..<300).count {
       tries.begin(account: "v\($0)", address: "2001:db8::\($0)", at: 0) == nil
     }

@@ -58,7 +58,7 @@ extension Oracle {
           && member.deliveredNumber <= row.lastNumber, "\(name) has read \(member)")
       expect(member.leftNumber ?? 0 <= row.lastNumber, "\(name) has left later than now")
       guard var before = earlier.first(where: { $0.user == member.user }) else { continue }
-      // Nobody is told of a former member's new name.
+      // A new name of a former member is no change of the member.
       if !member.isPresent { before.name = member.name }
       expect(
         before.readNumber <= member.readNumber && before.deliveredNumber <= member.deliveredNumber,

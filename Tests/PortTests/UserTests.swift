@@ -36,7 +36,7 @@ struct UserTests {
     var change = UserChange()
     change.email = "ANN@example.com"
     #expect(try refusal(bench, "ben", .change(change)) == .emailTaken)
-    // The letters of one's own address may become others.
+    // A user may change the case of letters in its own address.
     #expect(try refusal(bench, "ann", .change(change)) == nil)
     #expect(try bench.reader.account(ofEmail: "ann@example.com")?.user.email == "ANN@example.com")
     #expect(try bench.reader.users(after: nil, limit: 9).rows.map(\.id) == ["ann", "ben"])
@@ -70,7 +70,7 @@ struct UserTests {
       try bench.command(.user(UserCommand("ann", .prolong(session: token.id, until: until))))
     }
     #expect(try bench.reader.sessions(of: "ann").map(\.expiresAt).contains(end + 9000))
-    // A session that is over goes with the next.
+    // The next sign-in removes ended sessions.
     bench.time.pass(2000)
     #expect(try refusal(bench, "ann", .signIn(password: "hash", Self.session(4, until: end + 9000))) == nil)
     #expect(try Set(bench.reader.sessions(of: "ann").map(\.id)) == ["030303030303", "040404040404"])
@@ -202,7 +202,7 @@ struct UserTests {
     #expect(try bench.reader.sharesConversation("ann", with: "ben"))
     _ = try bench.say(.service("shop"), "g", .remove("ann"))
     #expect(try !bench.reader.sharesConversation("ann", with: "ben"))
-    // Who has left is not told of, and has a name all the same.
+    // A former member's new name is no change for the others.
     let left = try bench.reader.position().number
     change.name = "Anne"
     try bench.command(.user(UserCommand("ann", .change(change))))

@@ -3,7 +3,7 @@ import Wire
 
 // Commands about users. Only the server begins and ends sessions, and it is in the coordinator.
 extension ControlMessage {
-  /// What a user's command is.
+  /// The kinds of commands about users.
   private enum UserAction: UInt8 {
     case add = 1, change
   }

@@ -150,7 +150,7 @@ extension API {
     return reply
   }
 
-  /// Moves the end of a session that is used, once a day.
+  /// Moves the end of a used session, once a day.
   func prolong(_ token: AccessToken, at now: Int64) {
     guard token.device != nil, let end = token.expiresAt,
       end < now + Self.sessionTime - Self.prolongTime

@@ -298,7 +298,7 @@ public final class FrontDoor: Sendable {
     }
   }
 
-  /// Hashes passwords one after the other: each hash takes 32 MiB and 0.3 s of one core.
+  /// Hashes the passwords in turn: a hash takes 32 MiB and 0.3 s of one core.
   private func hashPasswords() {
     var api: API?
     while case let all = hashes.receive(), !all.isEmpty {

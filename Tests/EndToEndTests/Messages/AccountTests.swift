@@ -85,7 +85,7 @@ struct AccountTests {
     let out = try ask(served, "DELETE", "/v1/sessions/current", with: [cookie, "X-CSRF: 1"])
     #expect(out.status == 204 && out.cookie.contains("Max-Age=0"))
     #expect(try ask(served, "GET", "/v1/me", with: [cookie]).status == 401)
-    // The page of a session that is over can sign in.
+    // A page can sign in again after its session has ended.
     let again = try ask(
       served, "POST", "/v1/sessions", #"{"email":"ann@example.com","password":"correct horse"}"#,
       with: [cookie])

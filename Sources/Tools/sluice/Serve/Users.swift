@@ -81,9 +81,7 @@ struct UsersShow: ParsableCommand {
   private let arguments: ParsedArguments
 
   init(_ arguments: ParsedArguments) throws(CommandError) {
-    if arguments.words.count != 1 {
-      throw .usage("say which, by ID or EMAIL; `sluice users list` prints them")
-    }
+    try UserDesk.expectNames(arguments, 1...1)
     self.arguments = arguments
   }
 
@@ -118,9 +116,7 @@ struct UsersPassword: ParsableCommand {
   private let arguments: ParsedArguments
 
   init(_ arguments: ParsedArguments) throws(CommandError) {
-    if arguments.words.count != 1 {
-      throw .usage("say which, by ID or EMAIL; `sluice users list` prints them")
-    }
+    try UserDesk.expectNames(arguments, 1...1)
     self.arguments = arguments
   }
 
@@ -149,7 +145,7 @@ struct UsersDisable: ParsableCommand {
   private let arguments: ParsedArguments
 
   init(_ arguments: ParsedArguments) throws(CommandError) {
-    if arguments.words.isEmpty { throw .usage("say which, by ID or EMAIL; `sluice users list` prints them") }
+    try UserDesk.expectNames(arguments, 1...Int.max)
     self.arguments = arguments
   }
 
@@ -170,7 +166,7 @@ struct UsersEnable: ParsableCommand {
   private let arguments: ParsedArguments
 
   init(_ arguments: ParsedArguments) throws(CommandError) {
-    if arguments.words.isEmpty { throw .usage("say which, by ID or EMAIL; `sluice users list` prints them") }
+    try UserDesk.expectNames(arguments, 1...Int.max)
     self.arguments = arguments
   }
 
@@ -183,6 +179,11 @@ struct UsersEnable: ParsableCommand {
 
 /// Common parts of the commands about users.
 private enum UserDesk {
+  static func expectNames(_ arguments: ParsedArguments, _ count: ClosedRange<Int>) throws(CommandError) {
+    if count.contains(arguments.words.count) { return }
+    throw .usage("say which, by ID or EMAIL; `sluice users list` prints them")
+  }
+
   /// Reads a password, and hashes it.
   static func newPassword() throws -> String {
     let isTerminal = isatty(0) == 1
