@@ -35,7 +35,7 @@ CONFIG
 # All routes.
 cat pipeline.yaml - > "$place/pipeline.yaml" <<'CONFIG'
 
-serve: { messages: true }
+serve: { messages: true, accounts: everyone }
 lanes: { downloads: { use: http, max-size: 10MB } }
 CONFIG
 (cd "$place" && exec "$sluice" serve --listen 127.0.0.1:0 --home home) 2> "$place/log" &

@@ -38,7 +38,7 @@ final class DeedRules {
       case .delivery(let command):
         mayReuseJobs = true
         if command.action == .drop { (hasDropped, gone) = (true, gone + 1) }
-      case .lane, .takeIn, .refresh, .token, .upload, .record, .conversation: break
+      case .lane, .takeIn, .refresh, .token, .upload, .record, .conversation, .user: break
       }
     }
   }
