@@ -36,7 +36,8 @@ struct AccessTests {
       // Of one's own.
       .uploadOptions: all, .uploads: known, .createUpload: known, .uploadState: known, .appendToUpload: known,
       .endUpload: known,
-      .conversations: known, .beginConversation: known, .sync: known, .conversation: seen, .messages: seen,
+      .conversations: known, .beginConversation: known, .sync: known, .search: known, .conversation: seen,
+      .messages: seen,
       .message: seen, .receipts: seen, .writeMessage: seen, .read: seen, .delivered: seen, .typing: seen,
       .settings: seen,
       .removeMember: seen, .renameConversation: changed, .addMember: changed, .editMessage: changed,
@@ -71,6 +72,22 @@ struct AccessTests {
         if route == .retryDelivery && found == .hidden { found = .yes }
         #expect(found == expected, "\(party) asks for \(route)")
       }
+    }
+  }
+
+  @Test func aSearchFindsWhatOneMayRead() throws {
+    _ = try place.say(
+      "ann",
+      .write(id: "m-search", clientId: "c-search", text: "the word zebra <b>", replyTo: nil, isUrgent: false))
+    for (party, isFound) in [
+      (Party.stranger, false), (.participant, true), (.sender, true), (.service, true), (.admin, true),
+    ] {
+      let text = try place.text("GET", "/v1/search?q=zebra", as: party)
+      #expect(text.contains("\"senderId\":\"ann\"") == isFound, "\(party): \(text)")
+      #expect(text.contains("{\"text\":\"zebra\",\"isMatch\":true}") == isFound, "\(party): \(text)")
+    }
+    for query in ["?q=!", "?order=newest", "?q=a&order=best", "?q=before:x", "?q=a&limit=0", "?q=a&after=x"] {
+      #expect(try place.ask("GET", "/v1/search" + query, as: .sender).status == 400, "\(query)")
     }
   }
 

@@ -160,7 +160,9 @@ final class Place {
   ) throws -> FrontReply {
     let isOfUsers = ["/v1/users", "/v1/sessions", "/v1/me"].contains { path.hasPrefix($0) }
     let isOfMessages = path.hasPrefix("/v1/conversations") || isOfUsers
-    let path = method == "GET" && path == "/v1/users" ? path + "?query=be" : path
+    let path =
+      method == "GET"
+      ? ["/v1/users": path + "?query=be", "/v1/search": path + "?q=hello"][path] ?? path : path
     let parts = path.replacingOccurrences(of: "{id}", with: id ?? (isOfMessages ? "room" : self.id))
       .replacingOccurrences(of: "{user}", with: isOfUsers ? id ?? "ben" : "ben").replacingOccurrences(
         of: "{session}", with: "all"

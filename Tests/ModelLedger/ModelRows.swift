@@ -131,6 +131,8 @@ struct ModelRows: Sendable {
   var lanes: [LaneName: [Standing]] = [.attachments: []]
   var messages: [MessageName: Message] = [:]
   var conversations: [Int64: ConversationRows] = [:]
+  /// By key, which rises.
+  var documents: [Int64: Document] = [:]
   var accounts: [ByteText: Account] = [:]
   /// By key. The key of the last may be given again, once that is deleted.
   var attachments: [Int64: Attachment] = [:]

@@ -56,6 +56,8 @@ extension ModelTransaction {
     rows.messages[.init(conversation: message.conversationId, message: message.id)]?.written = message
   }
 
+  mutating func makeFindable(_ message: Message) { rows.makeFindable(message) }
+
   mutating func addVersion(of message: Message, _ text: String, at now: Int64) {
     rows.messages[.init(conversation: message.conversationId, message: message.id)]?.versions.append(
       (text, now))

@@ -83,15 +83,22 @@ public final class Verification {
   private func checkRows() throws {
     var counts: [Finding] = []
     var jobs: [Finding] = []
+    var documents: [Finding] = []
     try ledger.inspectRows { finding in
       switch finding.code {
       case "counts-differ" where repair != nil, "names-differ" where repair != nil: counts.append(finding)
       case "job-missing" where repair != nil, "job-of-ended" where repair != nil: jobs.append(finding)
+      case "search-differs" where repair != nil: documents.append(finding)
       default: tell(finding)
       }
     }
     if !counts.isEmpty { try ledger.recount() }
     if !jobs.isEmpty { try ledger.mendJobs() }
+    if !documents.isEmpty { try ledger.mendSearch() }
+    for var finding in documents {
+      finding.repair = "recorded anew for searches"
+      tell(finding)
+    }
     for var finding in counts {
       finding.repair = "counted anew"
       tell(finding)

@@ -10,6 +10,7 @@ extension API {
     let user = token.role == .user ? token.name : nil
     if route == .conversations { return try conversations(request, user) }
     if route == .sync { return try sync(request, user) }
+    if route == .search { return try search(request, user) }
     guard let view = try ledger.conversation(ids[0], for: user) else { throw Problem.notFound }
     let own = view.member(user)
     switch route {

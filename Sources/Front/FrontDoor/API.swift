@@ -192,7 +192,7 @@ final class API {
     case .retryDelivery: return try retryDelivery(id)
     case .pauseLane, .resumeLane, .resetLane:
       return try change(lane: id, route, request, token?.name ?? "")
-    case .conversations, .conversation, .messages, .message, .receipts, .sync:
+    case .conversations, .conversation, .messages, .message, .receipts, .sync, .search:
       guard let token else { throw Problem.unauthorized }
       return .reply(try history(route, ids, request, token))
     case .beginConversation, .renameConversation, .addMember, .removeMember, .writeMessage, .editMessage,

@@ -287,6 +287,31 @@ enum OpenAPI {
           ("more", #"{"type":"boolean"}"#),
         ])
       ),
+      (
+        "Found",
+        object([
+          ("hits", ##"{"type":"array","items":{"$ref":"#/components/schemas/Hit"}}"##),
+          ("next", optionalText),
+        ])
+      ),
+      (
+        "Hit",
+        object([
+          ("message", ##"{"$ref":"#/components/schemas/Message"}"##),
+          (
+            "excerpts",
+            #"{"type":"array","items":"#
+              + object([
+                ("field", oneOf(SearchHit.Field.allCases)),
+                (
+                  "parts",
+                  #"{"type":"array","items":"#
+                    + object([("text", text), ("isMatch", #"{"type":"boolean"}"#)]) + "}"
+                ),
+              ]) + "}"
+          ),
+        ])
+      ),
       ("Receipts", object([("of", texts), ("delivered", texts), ("read", texts)])),
       (
         "Sync",

@@ -14,7 +14,7 @@ public enum Route: String, Sendable, CaseIterable {
   case conversations, beginConversation, conversation, renameConversation
   case addMember, removeMember
   case messages, writeMessage, message, editMessage, deleteMessage, receipts
-  case read, delivered, typing, settings, sync
+  case read, delivered, typing, settings, sync, search
   case signUp, signIn, sessions, endSession, me, changeMe, users, user, setUser
 
   /// The facts of a route.
@@ -72,7 +72,7 @@ public enum Route: String, Sendable, CaseIterable {
   private static let anyone = Set(Party.allCases)
   static let known = anyone.subtracting([.nobody])
   static let seen = known.subtracting([.stranger])
-  private static let senders: Set<Party> = [.sender, .service, .admin]
+  static let senders: Set<Party> = [.sender, .service, .admin]
   static let operators: Set<Party> = [.service, .admin]
 
   private static let table = Dictionary(uniqueKeysWithValues: allCases.map { ($0, $0.made) })
@@ -266,101 +266,24 @@ public enum Route: String, Sendable, CaseIterable {
       Facts(
         "POST", "/v1/deliveries/{id}/retry", Self.operators, "queue a delivery again",
         answers: Self.howMuchChanged)
-    case .conversations:
-      Facts(
-        messages: "GET", "/v1/conversations", Self.known, "the conversations; of a user, its own",
-        parameters: Self.paging, answers: [(200, Self.answer("Conversations", "a page of them"))])
-    case .beginConversation:
-      Facts(
-        messages: "POST", "/v1/conversations", Self.known,
-        "begin a conversation, or find the existing one",
-        answers: [
-          (200, Self.answer("Conversation", "it was there")), (201, Self.answer("Conversation", "it is new")),
-        ],
-        body: Self.json(
-          #""kind":{"enum":["direct","group",null]},"members":\#(Self.textsSchema),"name":\#(Self.optionalText),"#
-            + #""history":{"enum":["all","joined",null]},"id":\#(Self.optionalText)"#, required: ["members"]))
-    case .conversation:
-      Facts(
-        messages: "GET", "/v1/conversations/{id}", Self.seen, "a conversation, with its members",
-        answers: [(200, Self.answer("Conversation", "it"))])
-    case .renameConversation:
-      Facts(
-        messages: "PATCH", "/v1/conversations/{id}", Self.senders, "give a group another name",
-        answers: Self.whetherChanged,
-        body: Self.json(#""name":{"type":["string","null"]}"#, required: ["name"]))
-    case .addMember:
-      Facts(
-        messages: "PUT", "/v1/conversations/{id}/members/{user}", Self.senders,
-        "add a member to a group, or change its role", answers: Self.whetherChanged,
-        body: Self.json(#""role":{"enum":["admin","member",null]}"#))
-    case .removeMember:
-      Facts(
-        messages: "DELETE", "/v1/conversations/{id}/members/{user}", Self.seen,
-        "leave a group; an admin, remove a member", answers: Self.whetherChanged)
-    case .messages:
-      Facts(
-        messages: "GET", "/v1/conversations/{id}/messages", Self.seen, "its messages, the newest first",
-        parameters: [
-          Parameter("before", .number(1...Int64.max), "Those with lower numbers."),
-          Parameter("limit", .number(1...200), "So many; else 50."),
-        ], answers: [(200, Self.answer("Messages", "a page of them"))])
-    case .writeMessage:
-      Facts(
-        messages: "PUT", "/v1/conversations/{id}/messages/{message}", Self.seen,
-        "write a message under the client's id, once for all repetitions",
-        answers: [(200, Self.answer("Message", "it was there")), (201, Self.answer("Message", "it is new"))],
-        body: Self.json(
-          #""text":\#(Self.optionalText),"replyTo":{"type":["integer","null"],"minimum":1},"#
-            + #""urgent":{"type":["boolean","null"]},"senderId":\#(Self.optionalText)"#))
-    case .message:
-      Facts(
-        messages: "GET", "/v1/conversations/{id}/messages/{message}", Self.seen,
-        "a message, by its number",
-        answers: [(200, Self.answer("Message", "it"))])
-    case .editMessage:
-      Facts(
-        messages: "PATCH", "/v1/conversations/{id}/messages/{message}", Self.senders,
-        "give a message another text", answers: Self.whetherChanged,
-        body: Self.json(#""text":\#(Self.textSchema)"#, required: ["text"]))
-    case .deleteMessage:
-      Facts(
-        messages: "DELETE", "/v1/conversations/{id}/messages/{message}", Self.senders,
-        "erase the text and the attachments of a message",
-        answers: Self.whetherChanged)
-    case .receipts:
-      Facts(
-        messages: "GET", "/v1/conversations/{id}/messages/{message}/receipts", Self.seen,
-        "the recipients of a message, and those that have read it",
-        answers: [(200, Self.answer("Receipts", "their names"))])
-    case .read:
-      Facts(
-        messages: "PUT", "/v1/conversations/{id}/read", Self.seen, "set the number of the last read message",
-        answers: Self.whetherChanged, body: Self.pointer)
-    case .delivered:
-      Facts(
-        messages: "PUT", "/v1/conversations/{id}/delivered", Self.seen,
-        "set the number of the last delivered message",
-        answers: Self.whetherChanged, body: Self.pointer)
-    case .typing:
-      Facts(
-        messages: "PUT", "/v1/conversations/{id}/typing", Self.seen, "tell the other members of typing",
-        answers: [(204, Self.empty("they are told, as far as they listen"))],
-        body: Self.json(#""senderId":\#(Self.optionalText)"#))
-    case .settings:
-      Facts(
-        messages: "PUT", "/v1/conversations/{id}/settings", Self.seen, "mute a conversation",
-        answers: Self.whetherChanged,
-        body: Self.json(
-          #""mutedUntil":{"type":["string","null"],"format":"date-time"},"senderId":\#(Self.optionalText),"#
-            + #""urgentBreaksMute":{"type":["boolean","null"]}"#))
-    case .sync:
-      Facts(
-        messages: "GET", "/v1/sync", Self.known, "the changes in the conversations since a position",
-        parameters: [
-          Parameter("since", "The `position` of the answer before; without it, all conversations."),
-          Parameter("limit", .number(1...1000), "About so many messages; else 200."),
-        ], answers: [(200, Self.answer("Sync", "the changes, and where the next begin"))])
+    case .conversations: Conversations.conversations
+    case .beginConversation: Conversations.beginConversation
+    case .conversation: Conversations.conversation
+    case .renameConversation: Conversations.renameConversation
+    case .addMember: Conversations.addMember
+    case .removeMember: Conversations.removeMember
+    case .messages: Conversations.messages
+    case .writeMessage: Conversations.writeMessage
+    case .message: Conversations.message
+    case .editMessage: Conversations.editMessage
+    case .deleteMessage: Conversations.deleteMessage
+    case .receipts: Conversations.receipts
+    case .read: Conversations.read
+    case .delivered: Conversations.delivered
+    case .typing: Conversations.typing
+    case .settings: Conversations.settings
+    case .sync: Conversations.sync
+    case .search: Conversations.search
     case .signUp: Users.signUp
     case .signIn: Users.signIn
     case .sessions: Users.sessions

@@ -10,6 +10,8 @@ public protocol LedgerMaintenance: LedgerQueries {
   func recount() throws(LedgerError)
   /// Adds the missing jobs of queued attachments and pending deliveries, and takes away those of ended ones.
   func mendJobs() throws(LedgerError)
+  /// Records anew by which words messages are found, where that differs from what they say.
+  func mendSearch() throws(LedgerError)
   /// Seals values anew with the newest key, in one transaction: those of so many rows that follow a key. What has the newest key
   /// already stays as it is. Needs what seals.
   ///

@@ -115,6 +115,12 @@ public protocol LedgerQueries: AnyObject {
   /// The conversations of a user, or all, in the order in which they were begun.
   func conversations(of user: String?, after: PageMark?, limit: Int) throws(LedgerError)
     -> Page<ConversationView>
+  /// The visible messages that answer to a search, with the words in their text or in their attachments. As with attachments, a page may
+  /// have few, or none, and not be the last.
+  ///
+  /// - Parameter user: `nil`: all conversations.
+  func search(_ query: SearchQuery, for user: String?, after: PageMark?, limit: Int) throws(LedgerError)
+    -> Page<SearchHit>
   /// The visible messages of a conversation, newest first.
   ///
   /// - Parameters:

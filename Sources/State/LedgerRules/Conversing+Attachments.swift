@@ -40,8 +40,11 @@ extension LedgerRows {
   /// Marks the messages of changed attachments as changed. The last step of an exchange.
   package mutating func noteMessages(_ tally: inout ExchangeTally) throws(Failure) {
     if !hasConversations { return }
+    var seen: Set<[ByteText]> = []
     for key in tally.changed.attachments {
-      guard let row = try attachment(key) else { continue }
+      guard let row = try attachment(key),
+        seen.insert([ByteText(row.conversationId), ByteText(row.messageId)]).inserted
+      else { continue }
       try noteMessage(row.messageId, in: row.conversationId, &tally)
     }
   }
@@ -50,9 +53,10 @@ extension LedgerRows {
   mutating func noteMessage(_ id: String, in conversationId: String, _ tally: inout ExchangeTally)
     throws(Failure)
   {
-    guard hasConversations, let message = try message(withId: id, in: conversationId),
-      message.changed != tally.number, let conversation = try conversation(conversationId)
-    else { return }
+    guard hasConversations, let message = try message(withId: id, in: conversationId) else { return }
+    // A message of this exchange may have another attachment now.
+    if message.changed == tally.number { return try makeFindable(message) }
+    guard let conversation = try conversation(conversationId) else { return }
     try set(message, in: conversation, &tally)
   }
 }

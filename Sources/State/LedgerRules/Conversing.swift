@@ -295,6 +295,7 @@ extension LedgerRows {
     var conversation = conversation
     try number(&message, in: &conversation, &tally)
     try writeMessage(message)
+    try makeFindable(message)
     return .written(message, isNew: true)
   }
 
@@ -354,6 +355,7 @@ extension LedgerRows {
     var (message, conversation) = (message, conversation)
     message.changed = tally.number
     try setMessage(message)
+    try makeFindable(message)
     try touch(&conversation, &tally)
   }
 }

@@ -161,6 +161,8 @@ package protocol LedgerRows {
   mutating func writeMessage(_ message: Message) throws(Failure)
   /// Writes the changeable columns of the message with this id.
   mutating func setMessage(_ message: Message) throws(Failure)
+  /// Has searches find a message with a number by its text and its attachments as they are now.
+  mutating func makeFindable(_ message: Message) throws(Failure)
   /// Keeps an earlier text of a message.
   mutating func addVersion(of message: Message, _ text: String, at now: Int64) throws(Failure)
   mutating func removeVersions(of message: Message) throws(Failure)

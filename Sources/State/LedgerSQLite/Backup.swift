@@ -133,6 +133,7 @@ public struct LedgerBackup {
     // A journal left by a killed process would be taken for the next copy's.
     try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
     try connection.execute(SQL.releaseInCopy)
+    try eraseWords(connection)
     let version = try connection.prepare("PRAGMA user_version").first { $0.integer(0) }
     let integrity = try connection.prepare("PRAGMA integrity_check(1)").first { $0.text(0) }
     let reference = try connection.prepare("PRAGMA foreign_key_check").first { $0.text(0) }
@@ -143,6 +144,20 @@ public struct LedgerBackup {
         "\(home.ledgerPath): the copy is not whole (\(what)), for the ledger is damaged; \(LedgerError.restore)"
       )
     }
+  }
+
+  /// Rows of the indexes, which are copied as they are, may have words of deleted texts.
+  private func eraseWords(_ connection: Connection) throws {
+    let residue = try connection.prepare("SELECT residue FROM ledger").first { $0.integer(0) }
+    if residue != 1 { return }
+    try connection.addWordTokenizer()
+    try connection.execute(
+      """
+      PRAGMA secure_delete = ON;
+      INSERT INTO words (words) VALUES ('rebuild');
+      INSERT INTO user_names (user_names) VALUES ('rebuild');
+      """)
+    _ = try connection.eraseResidue()
   }
 
   private func name(replacing: Bool) throws {

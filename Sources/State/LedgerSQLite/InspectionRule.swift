@@ -161,6 +161,7 @@ struct InspectionRule {
           SELECT 'conversation ' || c.id, 'it changed after the last change of the ledger' FROM conversations c, ledger l
           WHERE c.changed > l.position
         """, remedy: restore),
+    InspectionRule(code: "search-differs", sql: SQLiteLedger.IndexText.differences, remedy: mend),
     InspectionRule(
       code: "content-lost",
       sql: """

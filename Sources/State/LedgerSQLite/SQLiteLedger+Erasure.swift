@@ -19,9 +19,12 @@ extension SQLiteLedger {
   ///
   /// SQLite's `secure_delete` overwrites deleted rows. But a page that was split keeps copies of rows that moved, so that one in a
   /// hundred is left. What fails here, for lack of room or because of a reader, is done another time.
-  func erase() {
+  ///
+  /// - Parameter end: a time of the monotonic clock after which it begins no other step.
+  func erase(until end: UInt64 = .max) {
     if !hasResidue { return }
     do {
+      guard try mergeWords(until: end) else { return }
       guard try connection.eraseResidue() else { return }
       try connection.execute("UPDATE ledger SET residue = 0")
       hasResidue = false
@@ -46,6 +49,9 @@ extension SQLiteLedger {
   /// Nanoseconds without an exchange after which they are in a larger one.
   private static let longIdle: UInt64 = 5_000_000_000
 
+  /// Nanoseconds for which the indexes of words are merged, before commands are looked for.
+  private static let mergingStep: UInt64 = 100_000_000
+
   /// Erases while no command and no worker waits for the ledger. A large ledger takes so long that none may come meanwhile.
   ///
   /// - Returns: whether it is to be called again.
@@ -54,7 +60,7 @@ extension SQLiteLedger {
     let now = clock.monotonic()
     let isLarge = (size ?? .max) > Self.quicklyErased
     if now < nextErasure || isLarge && now < lastExchangeAt + Self.longIdle { return true }
-    erase()
+    erase(until: now + Self.mergingStep)
     nextErasure = clock.monotonic() + 1_000_000_000
     return hasResidue
   }

@@ -95,6 +95,7 @@ package final class SQLiteLedger: LedgerWriter {
       try home?.checkLedgerIsThere()
       try home?.checkLog()
       connection = try Connection(path)
+      try connection.addWordTokenizer()
       try checkVersion()
       connection.keepLog()
       try connection.execute(
@@ -123,6 +124,7 @@ package final class SQLiteLedger: LedgerWriter {
       try home.checkLog()
       connection = try Connection(reading: home.ledgerPath)
       connection.neverCheckpointOnClose()
+      try connection.addWordTokenizer()
       // In one transaction: a coordinator may be creating the tables.
       try connection.execute("BEGIN")
       if try checkVersion() == 0 {

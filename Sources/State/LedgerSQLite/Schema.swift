@@ -7,7 +7,7 @@ import Pipeline
 enum Schema {
   /// The schema version that this program writes, kept in `user_version`. Ledgers of other
   /// versions are refused.
-  static let version: Int64 = 18
+  static let version: Int64 = 19
 
   /// Has SQLite look for what each row refers to, in debug builds and so in the tests. In a release that would be a twentieth of
   /// the coordinator's work; what is referred to is written by the same transaction or read in it, and `verify` looks at all.
@@ -173,6 +173,8 @@ enum Schema {
     CREATE INDEX attachments_by_code ON attachments (reason_code, created_at) WHERE reason_code IS NOT NULL;
     CREATE INDEX attachments_by_parent ON attachments (parent) WHERE parent IS NOT NULL;
     CREATE INDEX attachments_not_completed ON attachments (created_at, status) WHERE status NOT IN ('queued', 'completed');
+
+    \(searchTables)
 
     -- The paths of objects, with the content that is there: another content's attachment cannot have the path. `uses` counts the
     -- attachments whose object it is, or was and is kept; where that is 0, the object is to be deleted, and nothing else may have the path before.

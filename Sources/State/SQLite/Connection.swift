@@ -109,6 +109,12 @@ public final class Connection: @unchecked Sendable {
     sqlite3_file_control(database, "main", SQLITE_FCNTL_PERSIST_WAL, &one)
   }
 
+  /// Makes the tokenizer `words` known, for the indexes that use it: the words of SQLite's `unicode61`, and each character of scripts
+  /// without spaces between words.
+  public func addWordTokenizer() throws(SQLiteError) {
+    if WordTokenizer.add(to: database) != SQLITE_OK { throw error(nil) }
+  }
+
   /// Runs statements that return no rows.
   public func execute(_ sql: String) throws(SQLiteError) {
     if sqlite3_exec(database, sql, nil, nil, nil) != SQLITE_OK { throw error(sql) }
@@ -125,6 +131,9 @@ public final class Connection: @unchecked Sendable {
 
   /// Rows the last statement changed.
   public var changes: Int { Int(sqlite3_changes(database)) }
+
+  /// Rows changed since the connection was opened.
+  public var totalChanges: Int { Int(sqlite3_total_changes(database)) }
 
   public var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(database) }
 

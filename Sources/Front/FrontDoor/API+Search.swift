@@ -1,0 +1,61 @@
+import FrontWire
+import LedgerPort
+import Platform
+
+// The search among messages.
+extension API {
+  private static let hits = (most: 50, usual: 20)
+
+  /// - Parameter user: `nil`: all conversations.
+  func search(_ request: FrontRequest, _ user: String?) throws -> FrontReply {
+    let given = try ListQuery(request, .search, most: Self.hits.most, usual: Self.hits.usual)
+    guard let typed = given.values["q"] else { throw Self.invalid("q", "says what to look for") }
+    var query: SearchQuery
+    do throws(SearchQuery.Fault) {
+      query = try SearchQuery(typed, now: Clock.now())
+    } catch {
+      throw Self.invalid("q", error.message)
+    }
+    if let order: [SearchQuery.Order] = try given.cases("order"), let one = order.first { query.order = one }
+    return try ledger.snapshot {
+      let page = try marked(given.mark) { () throws(LedgerError) in
+        try ledger.search(query, for: user, after: given.mark, limit: given.limit)
+      }
+      let rows = try page.rows.compactMap { try text($0, user) }
+      return Self.json(
+        Self.text { writer in
+          writer.key("hits")
+          writer.array { writer in for row in rows { writer.raw(row) } }
+          writer.member("next", page.next?.text)
+        })
+    }
+  }
+
+  private func text(_ hit: SearchHit, _ user: String?) throws -> String? {
+    guard let view = try ledger.conversation(hit.conversationId, for: user) else { return nil }
+    let own = view.member(user)
+    guard let message = try ledger.message(hit.number, in: view.conversation, seenBy: own) else { return nil }
+    let told = try text([message], view, own, isForUser: user != nil)[0]
+    return Self.text { writer in
+      writer.key("message")
+      writer.raw(told)
+      writer.key("excerpts")
+      writer.array { writer in
+        for excerpt in hit.excerpts {
+          writer.object { writer in
+            writer.member("field", excerpt.field.rawValue)
+            writer.key("parts")
+            writer.array { writer in
+              for part in excerpt.parts {
+                writer.object { writer in
+                  writer.member("text", part.text)
+                  writer.member("isMatch", part.isMatch)
+                }
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,182 @@
+import LedgerPort
+import LedgerRules
+import SQLite
+
+// The search among messages.
+extension SQLiteLedger {
+  // MARK: The index
+
+  package func makeFindable(_ message: Message) throws {
+    let (conversation, id) = (Statement.Value.text(message.conversationId), Statement.Value.text(message.id))
+    try statement(IndexText.record).run(conversation, id)
+    if message.text == nil { try statement(IndexText.forget).run(conversation, .integer(message.number), id) }
+  }
+
+  /// Records again what differs from the messages.
+  public func mendSearch() throws(LedgerError) {
+    try transaction {
+      try statement(IndexText.forgetAll).run()
+      try statement(IndexText.recordAll).run()
+      try statement(IndexText.rebuild).run()
+    }
+  }
+
+  /// Takes the words of deleted rows out of the indexes: segments keep them until they are merged.
+  ///
+  /// - Parameter end: a time of the monotonic clock at which it stops.
+  /// - Returns: false: there is more to merge.
+  func mergeWords(until end: UInt64) throws -> Bool {
+    for index in WordIndex.all {
+      if try statement(index.isEmpty).first(make: { $0.integer(0) == 1 }) ?? true { continue }
+      // FTS5 leaves a single segment as it is, so that a row which comes and goes has to make more.
+      try statement(index.add).run()
+      try statement(index.remove).run()
+      while true {
+        let before = connection.totalChanges
+        try statement(index.merge).run()
+        // See https://sqlite.org/fts5.html#the_merge_command.
+        if connection.totalChanges - before < 2 { break }
+        if clock.monotonic() >= end { return false }
+      }
+    }
+    return true
+  }
+
+  // MARK: Searching
+
+  /// One page looks at so many messages with the words.
+  private static let candidates: Int64 = 20_000
+
+  /// Ends the reading of rows.
+  private struct Enough: Error {}
+
+  public func search(
+    _ query: SearchQuery, for user: String?, after mark: PageMark?, limit: Int
+  ) throws(LedgerError) -> Page<SearchHit> {
+    let isNewestFirst = query.order == .newest || query.phrases.isEmpty
+    let first: Int64 = isNewestFirst ? .max : 0
+    guard let start = mark == nil ? first : mark.flatMap({ Int64($0.text) }) else {
+      throw LedgerError(.other, "'\(mark?.text ?? "")' is no mark of a page; search again without it")
+    }
+    return try reading {
+      var page = Page<SearchHit>([], next: nil)
+      let rooms = try rooms(query, of: user)
+      if limit <= 0 || rooms?.isEmpty == true { return page }
+      let selection = SearchSelection(
+        query, rooms: rooms, user: user, isNewestFirst: isNewestFirst, after: start)
+      var keys: [Int64] = []
+      var (seen, last) = (Int64(0), start)
+      do {
+        try connection.prepare(selection.sql).rows(selection.values) { row in
+          if keys.count == limit || seen == Self.candidates { throw Enough() }
+          seen += 1
+          last = isNewestFirst ? row.integer(0) : start + seen
+          guard row.integer(3) == 1 else { return }
+          keys.append(row.integer(0))
+          page.rows.append(SearchHit(in: row.text(1), row.integer(2)))
+        }
+      } catch is Enough {
+        page.next = PageMark("\(last)")
+      }
+      if let words = selection.words {
+        for (index, key) in keys.enumerated() { page.rows[index].excerpts = try excerpts(of: key, words) }
+      }
+      return page
+    }
+  }
+
+  /// The keys of the conversations that a search is in; `nil`: all.
+  private func rooms(_ query: SearchQuery, of user: String?) throws -> [Int64]? {
+    var rooms: [Int64]?
+    if let user {
+      var own: [Int64] = []
+      try statement("SELECT conversation FROM members WHERE user = ?1").rows(.text(user)) {
+        own.append($0.integer(0))
+      }
+      rooms = own
+    }
+    guard let id = query.conversationId else { return rooms }
+    guard let only: Conversation = try conversation(id) else { return [] }
+    return rooms?.contains(only.key) == false ? [] : [only.key]
+  }
+
+  private func excerpts(of key: Int64, _ words: String) throws -> [SearchHit.Excerpt] {
+    try statement(SearchSelection.excerpts).first(.text(words), .integer(key)) { row in
+      SearchHit.Field.allCases.enumerated().compactMap { index, field in
+        SearchHit.Excerpt(field, marked: row.text(Int32(index)))
+      }
+    } ?? []
+  }
+
+  enum IndexText {
+    private static let columns = "conversation, number, text, names, contents"
+    private static let found = "SELECT \(columns) FROM findable f"
+    private static let insert = "INSERT INTO documents (\(columns)) "
+    private static let isNone = "text = '' AND names = '' AND contents = ''"
+
+    static let record = SQLText(
+      insert + found + " WHERE f.conversation_id = ?1 AND f.message_id = ?2 AND NOT (\(isNone))"
+        + """
+         ON CONFLICT DO UPDATE SET text = excluded.text, names = excluded.names, contents = excluded.contents
+          WHERE (text, names, contents) IS NOT (excluded.text, excluded.names, excluded.contents)
+        """)
+    /// Of a message in which nothing can be found any more.
+    static let forget = SQLText(
+      """
+      DELETE FROM documents WHERE conversation = (SELECT key FROM conversations WHERE id = ?1) AND number = ?2
+        AND NOT EXISTS (SELECT 1 FROM findable f WHERE f.conversation_id = ?1 AND f.message_id = ?3 AND NOT (\(isNone)))
+      """)
+    static let forgetAll = SQLText(
+      "DELETE FROM documents WHERE (\(columns)) NOT IN (\(found) WHERE NOT (\(isNone)))")
+    static let recordAll = SQLText(
+      insert + found
+        + " WHERE NOT (\(isNone)) AND (conversation, number) NOT IN (SELECT conversation, number FROM documents)"
+        + " ORDER BY (SELECT created_at FROM messages m WHERE m.conversation_id = f.conversation_id AND m.number = f.number)"
+    )
+    static let rebuild: StaticString = "INSERT INTO words (words) VALUES ('rebuild')"
+
+    /// For ``InspectionRule``.
+    static let differences = """
+      SELECT 'message ' || f.number || ' of conversation ' || quote(f.conversation_id), 'a search does not find it by what it says'
+      FROM findable f WHERE NOT (\(isNone)) AND (\(columns)) NOT IN (SELECT \(columns) FROM documents)
+      UNION ALL
+      SELECT 'message ' || d.number || ' of conversation ' || quote((SELECT id FROM conversations WHERE key = d.conversation)),
+        'a search finds it by what it does not say'
+      FROM documents d WHERE (conversation, number) NOT IN (SELECT conversation, number FROM findable f WHERE NOT (\(isNone)))
+      """
+  }
+
+  /// The statements that merge the segments of an index.
+  private struct WordIndex {
+    let isEmpty, add, remove, merge: SQLText
+
+    static let all = [WordIndex("words", "text"), WordIndex("user_names", "name")]
+
+    /// - Parameter column: one of its columns.
+    private init(_ name: String, _ column: String) {
+      isEmpty = SQLText("SELECT NOT EXISTS (SELECT 1 FROM \(name)_idx)")
+      add = SQLText("INSERT INTO \(name) (rowid, \(column)) VALUES (-1, 'x')")
+      remove = SQLText("INSERT INTO \(name) (\(name), rowid, \(column)) VALUES ('delete', -1, 'x')")
+      merge = SQLText("INSERT INTO \(name) (\(name), rank) VALUES ('merge', -100)")
+    }
+  }
+}
+
+extension SearchHit.Excerpt {
+  /// - Parameter text: with marks around each match; without any, it is no excerpt.
+  fileprivate init?(_ field: SearchHit.Field, marked text: String) {
+    guard text.unicodeScalars.contains(SearchSelection.begin) else { return nil }
+    var parts: [(text: String, isMatch: Bool)] = []
+    var (part, isMatch) = ("", false)
+    for scalar in text.unicodeScalars {
+      guard scalar == SearchSelection.begin || scalar == SearchSelection.end else {
+        part.unicodeScalars.append(scalar)
+        continue
+      }
+      if !part.isEmpty { parts.append((part, isMatch)) }
+      (part, isMatch) = ("", scalar == SearchSelection.begin)
+    }
+    if !part.isEmpty { parts.append((part, isMatch)) }
+    self.init(field, parts)
+  }
+}
