@@ -63,7 +63,7 @@ extension ModelReader {
 }
 
 extension ModelRows {
-  /// What a message is found by: the words of its text, and those of the names of its attachments.
+  /// What a message is found by: the words of its text, and those of the names and texts of its attachments.
   struct Document {
     var name: MessageName
     var fields: [[String]]
@@ -80,16 +80,19 @@ extension ModelRows {
 
   mutating func makeFindable(_ message: LedgerPort.Message) {
     let name = MessageName(conversation: message.conversationId, message: message.id)
-    let names = attachments.sorted { $0.key < $1.key }.map(\.value.origin).filter {
-      $0.conversationId == message.conversationId && $0.messageId == message.id
-    }.map(\.fileName)
-    let isFound = message.deletedAt == nil && (message.text != nil || !names.joined().isEmpty)
+    let own = attachments.sorted { $0.key < $1.key }.map(\.value).filter {
+      $0.origin.conversationId == message.conversationId && $0.origin.messageId == message.id
+    }
+    let names = own.map(\.origin.fileName)
+    let contents = own.filter { $0.outcome.status == .completed }.flatMap(\.outcome.derived)
+      .compactMap { texts[$0.sha256] }
+    let isFound = message.deletedAt == nil && (message.text != nil || !(names + contents).joined().isEmpty)
     let known = documents.first { $0.value.name == name }?.key
     guard isFound else {
       if let known { documents[known] = nil }
       return
     }
     documents[known ?? Self.next(documents.keys)] = Document(
-      name: name, fields: [Self.words(message.text ?? ""), names.flatMap(Self.words)])
+      name: name, fields: [Self.words(message.text ?? ""), names.flatMap(Self.words), contents.flatMap(Self.words)])
   }
 }

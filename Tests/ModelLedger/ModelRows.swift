@@ -133,6 +133,8 @@ struct ModelRows: Sendable {
   var conversations: [Int64: ConversationRows] = [:]
   /// By key, which rises.
   var documents: [Int64: Document] = [:]
+  /// By the content of the derived object.
+  var texts: [[UInt8]: String] = [:]
   var accounts: [ByteText: Account] = [:]
   /// By key. The key of the last may be given again, once that is deleted.
   var attachments: [Int64: Attachment] = [:]

@@ -181,6 +181,21 @@ extension ModelTransaction {
 
   mutating func setDerived(_ key: Int64, _ objects: [DerivedObject]) {
     rows.attachments[key]?.outcome.derived = objects
+    let all = Set(rows.attachments.values.flatMap { $0.outcome.derived.map(\.sha256) })
+    rows.texts = rows.texts.filter { all.contains($0.key) }
+  }
+
+  mutating func keepText(_ text: ContentText) -> Bool {
+    if rows.texts[text.sha256] != nil { return false }
+    rows.texts[text.sha256] = text.text
+    return true
+  }
+
+  func messages(withDerived sha256: [UInt8]) -> [Message] {
+    let names = rows.attachments.values.filter { $0.outcome.derived.contains { $0.sha256 == sha256 } }.map {
+      ModelRows.MessageName(conversation: $0.origin.conversationId, message: $0.origin.messageId)
+    }
+    return Set(names).compactMap { rows.messages[$0]?.written }
   }
 
   // MARK: Trees

@@ -86,6 +86,34 @@ struct SearchTests {
     #expect(try numbers(bench, "has:mp3") == [])
   }
 
+  /// Of equal contents the text comes once, and may come late.
+  @Test(arguments: Engine.allCases) func textsThatStagesFoundAreSearched(engine: Engine) throws {
+    let bench = try Bench(engine)
+    try bench.group("c", ["ann", "ben"])
+    func end(_ name: String, _ texts: [ContentText], _ status: Status = .completed) throws {
+      _ = try bench.exchange { $0.commands = [.takeIn([Sample.item(name)])] }
+      let lease = try bench.claimOne()
+      try bench.settle(
+        lease,
+        Sample.ended(lease) {
+          $0.outcome.derived = [
+            DerivedObject(
+              name: "text", stage: "text", mediaType: "text/plain", sizeBytes: 3, sha256: Sample.content(7),
+              url: "derived/7")
+          ]
+          ($0.texts, $0.stagedDerived) = (texts, ["text"])
+        })
+    }
+    try end("one.pdf", [])
+    #expect(try numbers(bench, "quokka") == [])
+    try end("two.pdf", [ContentText(sha256: Sample.content(7), "a quokka\0here".utf8)])
+    try end("three.pdf", [])
+    #expect(try numbers(bench, "quokka here") == [3, 2, 1])
+    let id = try #require(try bench.reader.attachments(AttachmentFilter(), after: nil, limit: 9).rows.last).origin.id
+    _ = try bench.command(.delete(id))
+    #expect(try numbers(bench, "quokka") == [2, 1])
+  }
+
   @Test func theDatesAndTheSenderFilter() throws {
     let bench = try Bench(.sqlite)
     try bench.group("g", ["ann", "ben"])

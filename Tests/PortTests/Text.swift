@@ -118,7 +118,7 @@ private func talk(_ ledger: some LedgerQueries, _ limit: Int) throws -> [String]
       let attachments = try ledger.attachments(ofMessages: ids, in: view.conversation.id, seenBy: own)
       lines += attachments.sorted { $0.key < $1.key }.map { "\($0)" }
     }
-    for typed in ["text", "te", "pdf in:c", "from:ann file", "has:pdf", "x before:2h"] {
+    for typed in ["text", "te", "pdf in:c", "from:ann file", "has:pdf", "found in 2", "x before:2h"] {
       let query = try SearchQuery(typed, now: 10_000_000)
       let hits = try pages(limit) { try ledger.search(query, for: user, after: $0, limit: limit) }
       lines.append("\(user ?? "all") finds '\(typed)' in \(hits.map { "\($0.conversationId) \($0.number)" })")

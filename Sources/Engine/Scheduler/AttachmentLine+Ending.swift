@@ -45,7 +45,7 @@ extension AttachmentLine {
       attachment, outcome, attempt: flight.lease.attempt, steps: flight.run.steps, events: events,
       priority: flight.lease.priority, fingerprint: outcome.status == .completed ? flight.fingerprint : nil,
       stagedDerived: Set(flight.stagedDerived.compactMap(\.derived)))
-    if outcome.status == .completed { ended.children = flight.children }
+    if outcome.status == .completed { (ended.children, ended.texts) = (flight.children, flight.texts) }
     ended.limits = pipeline.expand
     return ended
   }

@@ -60,11 +60,31 @@ extension AttachmentLine {
         url: DerivedObject.url(sha256: Hexadecimal.text(sha256), mediaType: mediaType))
     }
     flight.derived = (flight.run.knownDerived + derived).sorted { $0.name < $1.name }
+    if pipeline.serve.messages { flight.texts = texts(among: held, staged.hashes, flight) }
     flight.children = zip(held.filter { $0.piece.kind == .child }, staged.children).map { held, file in
       NewChild(
         uploadId: file.id, source: Array(file.path.utf8), sizeBytes: Int64(held.piece.range.count),
         sha256: file.sha256, modified: file.modified, fileName: held.piece.childName,
         declaredType: held.piece.mediaType)
+    }
+  }
+
+  /// The texts for searches. What cannot be read is left out.
+  private func texts(among held: [HeldPiece], _ hashes: [[UInt8]], _ flight: Flight) -> [ContentText] {
+    zip(held.filter { $0.piece.kind == .derived }, hashes).compactMap { held, sha256 in
+      guard ContentText.isOne(name: held.piece.name, mediaType: held.piece.derivedType) else { return nil }
+      let range = held.piece.range
+      let end = min(range.upperBound, range.lowerBound + Int64(ContentText.longest))
+      var bytes: [UInt8] = []
+      let part = FilePart(flight.pieceFiles[held.file], range.lowerBound..<end)
+      do throws(SystemError) {
+        try part.each { bytes.append(contentsOf: $0) }
+      } catch {
+        return nil
+      }
+      // Nothing of a character that is cut.
+      if end < range.upperBound { bytes.removeLast(bytes.reversed().prefix { $0 & 0xC0 == 0x80 }.count + 1) }
+      return ContentText(sha256: sha256, bytes)
     }
   }
 
@@ -74,7 +94,7 @@ extension AttachmentLine {
     for name in flight.stagedDerived { publishing.discard(name) }
     dropAdopted(flight)
     loop.dropFiles(flight.children.map { String(decoding: $0.source, as: UTF8.self) })
-    flight.stagedDerived = []
+    (flight.stagedDerived, flight.texts) = ([], [])
     flight.children = []
   }
 

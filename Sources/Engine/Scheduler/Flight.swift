@@ -46,6 +46,8 @@ final class Flight {
   var derived: [DerivedObject]?
   /// Names of those that were staged for this attempt.
   var stagedDerived: [StagedName] = []
+  /// The texts among those, for searches.
+  var texts: [ContentText] = []
   /// What was taken out of the content, once it lies in files.
   var children: [NewChild] = []
 

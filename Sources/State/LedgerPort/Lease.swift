@@ -242,6 +242,8 @@ public struct EndedAttachment: Sendable {
   public var keptObject: String?
   /// The names of the objects beside it that this attempt has staged. The others are on record with equal content.
   public var stagedDerived: Set<String>
+  /// The texts of staged objects, for searches.
+  public var texts: [ContentText] = []
   /// What was taken out of its content, and how much of that is allowed.
   public var children: [NewChild] = []
   public var limits = ExpandRules()
@@ -260,6 +262,26 @@ public struct EndedAttachment: Sendable {
     self.events = events
     self.priority = priority
     self.fingerprint = fingerprint
+  }
+}
+
+/// The text of a derived object that a stage took out of a content.
+public struct ContentText: Sendable, Equatable {
+  public var sha256: [UInt8]
+  public var text: String
+
+  /// - Parameter bytes: hostile; what is no UTF-8 in them is replaced.
+  public init(sha256: [UInt8], _ bytes: some Collection<UInt8>) {
+    self.sha256 = sha256
+    text = String(decoding: bytes.map { $0 == 0 ? 0x20 : $0 }, as: UTF8.self)
+  }
+
+  /// So many bytes of a text are kept.
+  public static let longest = 64 << 10
+
+  /// Whether an object is a text that searches look at: those of the stages `text` and `mail`.
+  public static func isOne(name: String, mediaType: String) -> Bool {
+    ["text", "body"].contains(name) && mediaType == "text/plain"
   }
 }
 

@@ -120,6 +120,10 @@ package protocol LedgerRows {
   /// The derived objects of an attachment, by name.
   func derived(of key: Int64) throws(Failure) -> [DerivedObject]
   mutating func setDerived(_ key: Int64, _ objects: [DerivedObject]) throws(Failure)
+  /// Keeps a text for searches as long as an attachment has its object. False: it is on record.
+  mutating func keepText(_ text: ContentText) throws(Failure) -> Bool
+  /// The messages with numbers whose attachments have a derived object with this content.
+  func messages(withDerived sha256: [UInt8]) throws(Failure) -> [Message]
 
   // MARK: Trees
 

@@ -186,7 +186,18 @@ extension LedgerRows {
     // No path is refused: `takeNames` has checked all of them.
     for object in objects where !before.contains(object) { _ = try takeName(object.url, object.sha256) }
     try setDerived(ended.key, objects)
+    try keepTexts(of: ended)
     for object in before where !objects.contains(object) { try giveUp(object.url, &tally) }
+  }
+
+  /// Keeps the texts of an attachment of a conversation. Others with the same objects are found by them, too.
+  private mutating func keepTexts(of ended: EndedAttachment) throws(Failure) {
+    guard hasConversations, !ended.texts.isEmpty,
+      try message(withId: ended.origin.messageId, in: ended.origin.conversationId) != nil
+    else { return }
+    for text in ended.texts where try keepText(text) {
+      for message in try messages(withDerived: text.sha256) { try makeFindable(message) }
+    }
   }
 
   /// Records an attempt, and adds its time to the tree, unless the attachment is the root.

@@ -190,6 +190,12 @@ enum SQL {
 
   static let removeDerived: StaticString = "DELETE FROM derived WHERE attachment_key = ?1"
 
+  static let addText: StaticString = "INSERT INTO texts (sha256, text) VALUES (?1, ?2) ON CONFLICT DO NOTHING"
+
+  static let removeText: StaticString = """
+    DELETE FROM texts WHERE sha256 = ?1 AND NOT EXISTS (SELECT 1 FROM derived WHERE sha256 = ?1)
+    """
+
   static let usesOfName: StaticString = "SELECT uses FROM names WHERE path = ?1"
 
   static let addAttempt: StaticString = """

@@ -211,12 +211,19 @@ extension SQLiteLedger {
     return objects
   }
 
+  package func keepText(_ text: ContentText) throws -> Bool {
+    try statement(SQL.addText).run(.blob(text.sha256), .text(text.text))
+    return connection.changes == 1
+  }
+
   package func setDerived(_ key: Int64, _ objects: [DerivedObject]) throws {
+    let before = hasConversations ? try derived(of: key) : []
     try statement(SQL.removeDerived).run(.integer(key))
     for object in objects {
       try statement(SQL.addDerived).run(
         .integer(key), .text(object.name), .text(object.stage), .text(object.mediaType),
         .integer(object.sizeBytes), .blob(object.sha256), .text(object.url))
     }
+    for object in before { try statement(SQL.removeText).run(.blob(object.sha256)) }
   }
 }

@@ -12,6 +12,12 @@ extension SQLiteLedger {
     if message.text == nil { try statement(IndexText.forget).run(conversation, .integer(message.number), id) }
   }
 
+  package func messages(withDerived sha256: [UInt8]) throws -> [Message] {
+    var messages: [Message] = []
+    try statement(IndexText.withDerived).rows(.blob(sha256)) { messages.append(Message($0)) }
+    return messages
+  }
+
   /// Records again what differs from the messages.
   public func mendSearch() throws(LedgerError) {
     try transaction {
@@ -125,6 +131,11 @@ extension SQLiteLedger {
       """
       DELETE FROM documents WHERE conversation = (SELECT key FROM conversations WHERE id = ?1) AND number = ?2
         AND NOT EXISTS (SELECT 1 FROM findable f WHERE f.conversation_id = ?1 AND f.message_id = ?3 AND NOT (\(isNone)))
+      """)
+    static let withDerived = SQLText(
+      """
+      SELECT DISTINCT \(Message.columns) FROM derived d JOIN attachments a ON a.key = d.attachment_key
+      JOIN messages m USING (conversation_id, message_id) WHERE d.sha256 = ?1 AND m.number IS NOT NULL
       """)
     static let forgetAll = SQLText(
       "DELETE FROM documents WHERE (\(columns)) NOT IN (\(found) WHERE NOT (\(isNone)))")

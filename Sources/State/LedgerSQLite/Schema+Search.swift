@@ -1,12 +1,22 @@
 extension Schema {
   /// The tables of the search, beside those of conversations and attachments.
   static let searchTables = """
+    -- Texts that stages found in attachments of conversations, by the derived objects that have them.
+    CREATE TABLE texts (
+      sha256 BLOB PRIMARY KEY CHECK (length(sha256) = 32),
+      text TEXT NOT NULL
+    ) STRICT;
+
     -- What can be found of messages. The characters that mark matches are missing in it.
     CREATE VIEW findable (conversation, number, conversation_id, message_id, text, names, contents) AS
     SELECT c.key, m.number, m.conversation_id, m.message_id, replace(replace(coalesce(m.text, ''), char(1), ' '), char(2), ' '),
       coalesce((SELECT replace(replace(substr(group_concat(n.file_name, char(10)), 1, 65536), char(1), ' '), char(2), ' ')
         FROM (SELECT a.file_name FROM attachments a WHERE a.conversation_id = m.conversation_id AND a.message_id = m.message_id
-          ORDER BY a.key LIMIT 1000) n), ''), ''
+          ORDER BY a.key LIMIT 1000) n), ''),
+      coalesce((SELECT replace(replace(substr(group_concat(n.text, char(10)), 1, 65536), char(1), ' '), char(2), ' ')
+        FROM (SELECT t.text FROM attachments a JOIN derived d ON d.attachment_key = a.key JOIN texts t ON t.sha256 = d.sha256
+          WHERE a.conversation_id = m.conversation_id AND a.message_id = m.message_id AND a.status = 'completed'
+          ORDER BY a.key, d.name LIMIT 1000) n), '')
     FROM messages m JOIN conversations c ON c.id = m.conversation_id
     WHERE m.number IS NOT NULL AND m.deleted_at IS NULL;
 
