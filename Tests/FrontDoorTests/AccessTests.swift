@@ -45,6 +45,7 @@ struct AccessTests {
       .signUp: all, .signIn: all, .sessions: known, .endSession: known, .me: known, .users: known,
       .user: seen,
       .changeMe: known.merging([.service: .forbidden]) { $1 }, .setUser: operators,
+      .eraseMe: known.merging([.service: .forbidden]) { $1 }, .eraseUser: operators,
     ]
   }()
 

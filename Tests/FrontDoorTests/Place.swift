@@ -198,7 +198,7 @@ final class Place {
     "PUT /v1/users/{user}": #"{"name":"Other"}"#,
     "POST users": #"{"email":"new@example.com","password":"correct horse"}"#,
     "POST sessions": #"{"email":"ben@example.com","password":"correct horse"}"#,
-    "PATCH me": #"{"name":"Other"}"#,
+    "PATCH me": #"{"name":"Other"}"#, "DELETE me": #"{"currentPassword":"correct horse"}"#,
   ]
 
   /// What is decided by the ledger is done.

@@ -88,7 +88,8 @@ extension ModelRows {
   /// The record of the user has the name.
   func named(_ member: Member) -> Member {
     var member = member
-    member.name = accounts[ByteText(member.user)]?.user.name
+    let name = accounts[ByteText(member.user)]?.user.name
+    member.name = name?.isEmpty == true ? nil : name
     return member
   }
 

@@ -15,6 +15,26 @@ extension ModelTransaction {
       .map(\.row.id)
   }
 
+  func nextConversation(of user: String, from key: Int64) -> Conversation? {
+    rows.conversations.sorted { $0.key < $1.key }.first {
+      $0.key >= key && $0.value.members[ByteText(user)] != nil
+    }?.value.row
+  }
+
+  func messages(from sender: String, in conversationId: String, after: Int64, upTo last: Int64) -> [Message] {
+    rows.written(in: conversationId).filter {
+      ByteText($0.senderId) == ByteText(sender) && $0.number > after && $0.number <= last
+        && ($0.deletedAt == nil || $0.clientId != nil)
+    }
+  }
+
+  func attachments(from sender: String, after key: Int64) -> (ids: [String], last: Int64?) {
+    let found = rows.attachments.filter {
+      $0.key > key && ByteText($0.value.origin.senderId) == ByteText(sender)
+    }
+    return (found.sorted { $0.key < $1.key }.map(\.value.origin.id), nil)
+  }
+
   mutating func prolongSession(_ token: String, until: Int64) {
     for index in rows.tokens.indices {
       let row = rows.tokens[index].token

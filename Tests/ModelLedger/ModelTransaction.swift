@@ -156,6 +156,14 @@ struct ModelTransaction: LedgerRows {
   mutating func setUpload(_ upload: UploadRecord) { rows.uploads[upload.id] = upload }
   mutating func removeUpload(_ id: String) { rows.uploads[id] = nil }
 
+  mutating func removeUploads(of owner: UploadOwner) -> [String] {
+    let ids = rows.uploads.values.filter {
+      $0.attachmentId == nil && ByteText($0.owner) == ByteText(owner.name) && $0.role == owner.role
+    }.map(\.id).sorted()
+    for id in ids { rows.uploads[id] = nil }
+    return ids
+  }
+
   mutating func removeUploads(ofAttachment id: String) -> [String] {
     let ids = rows.uploads.values.filter { $0.attachmentId == id }.map(\.id).sorted()
     for id in ids { rows.uploads[id] = nil }

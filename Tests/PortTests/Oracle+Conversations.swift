@@ -47,7 +47,11 @@ extension Oracle {
     _ members: [Member], of row: Conversation, _ pair: String?, _ rows: RowImage, earlier: [Member]
   ) {
     let present = members.filter(\.isPresent)
-    if row.kind == .direct { expect(present.count == 2 && pair != nil, "\(row.id) is of \(present.count)") }
+    if row.kind == .direct {
+      // A user that is erased leaves, and loses its name.
+      expect(members.count == 2 && pair != nil, "\(row.id) is of \(members.count)")
+      expect(members.allSatisfy { $0.isPresent || $0.name == nil }, "somebody left \(row.id)")
+    }
     if row.kind == .group && !present.isEmpty {
       expect(present.contains { $0.role == .admin }, "\(row.id) has no admin")
     }

@@ -121,6 +121,7 @@ struct RandomExchange {
       case 5: .prolong(session: id, until: 50_000)
       default: .change(userChange(keeping: id))
       }
+    if once(in: 20) { return UserCommand("cat", .erase(byService: once(in: 2))) }
     return UserCommand(pick(["ann", "ben", "cat"]), action)
   }
 

@@ -5,7 +5,7 @@ import Wire
 extension ControlMessage {
   /// The kinds of commands about users.
   private enum UserAction: UInt8 {
-    case add = 1, change
+    case add = 1, change, erase
   }
 
   /// The longest text about a user, in bytes.
@@ -22,6 +22,7 @@ extension ControlMessage {
       for text in [change.name, change.email, change.password] { writer.write(text) }
       writer.write(change.isDisabled.map { $0 ? "yes" : "no" })
       writer.write(change.adds)
+    case .erase: writer.write(UserAction.erase.rawValue)
     case .signIn, .signOut, .prolong: writer.write(UInt8(0))
     }
   }
@@ -45,6 +46,7 @@ extension ControlMessage {
       change.isDisabled = try reader.text(atMost: userLimit).map { $0 == "yes" }
       change.adds = try reader.boolean()
       return UserCommand(id, .change(change))
+    case .erase: return UserCommand(id, .erase(byService: false))
     case nil: throw FrameError("an unknown command about a user")
     }
   }

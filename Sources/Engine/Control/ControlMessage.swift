@@ -237,6 +237,9 @@ enum ControlMessage {
       case .user(.user(_, let hasChanged)):
         writer.write(Result.done.rawValue)
         writer.write(hasChanged)
+      case .user(.erased(let isWhole)):
+        writer.write(Result.done.rawValue)
+        writer.write(!isWhole)
       case .user(.refused(let refusal)):
         writer.write(Result.refused.rawValue)
         writer.write(refusal.sentence)

@@ -33,6 +33,10 @@ extension API {
     case .changeMe:
       let address = ClientAddress.of(request, trusting: proxies)
       return try body(of: request) { api, bytes in try api.changeMe(bytes, address, token) }
+    case .eraseMe:
+      let address = ClientAddress.of(request, trusting: proxies)
+      return try body(of: request) { api, bytes in try api.eraseMe(bytes, address, token) }
+    case .eraseUser: return Self.erase(ids[0], byService: token.role == .service)
     case .users:
       let query = try ListQuery(request, .users)
       let text = query.values["query"] ?? ""
@@ -233,27 +237,56 @@ extension API {
       throw Problem(.invalid("email", fault))
     }
     if let password { try Self.check(password) }
-    guard let account = try ledger.account(token.name), let hash = account.password,
-      let known = account.user.email.map(User.emailKey)
-    else {
+    guard let account = try ledger.account(token.name), account.password != nil else {
       throw Problem(409, "conflict", "this user has no account here: another program says who it is")
     }
-    guard let current else {
-      throw Problem(400, "invalid-body", "in the body: 'currentPassword' has to be said with this change")
-    }
-    // A signed-in user has a count of its own, apart from guesses from outside.
-    let tried = "signed in as " + known
-    try begin(tried, address)
-    let tries = tries
-    return .hash { [change] in
-      guard PasswordHash.isRight(current, for: hash) else {
-        throw Problem(403, "wrong-credentials", "this is not the password of the account")
-      }
-      tries.forgive(account: tried, address: address)
+    return try prove(current, account, address) { [change] hash in
       var change = change
       change.ifPassword = hash
       change.password = try password.map(PasswordHash.make)
       return Self.changed(token.name, change, token.role)
+    }
+  }
+
+  /// Goes on if a signed-in person says the password.
+  private func prove(
+    _ password: String?, _ account: Account, _ address: String,
+    _ next: @escaping @Sendable (String) throws -> Answer
+  ) throws -> Answer {
+    guard let password else {
+      throw Problem(400, "invalid-body", "in the body: 'currentPassword' has to be said with this change")
+    }
+    guard let hash = account.password else { return try next("") }
+    // A signed-in user has a count of its own, apart from guesses from outside.
+    let tried = "signed in as " + User.emailKey(account.user.email ?? account.user.id)
+    try begin(tried, address)
+    let tries = tries
+    return .hash {
+      guard PasswordHash.isRight(password, for: hash) else {
+        throw Problem(403, "wrong-credentials", "this is not the password of the account")
+      }
+      tries.forgive(account: tried, address: address)
+      return try next(hash)
+    }
+  }
+
+  private func eraseMe(_ body: [UInt8], _ address: String, _ token: AccessToken) throws -> Answer {
+    let current = try BodyMembers(body, ["currentPassword"], parser).text("currentPassword")
+    guard let account = try ledger.account(token.name), account.password != nil else {
+      return Self.erase(token.name, byService: false)
+    }
+    return try prove(current, account, address) { _ in Self.erase(token.name, byService: false) }
+  }
+
+  /// Goes from step to step. If it is cut off, the same request goes on.
+  private static func erase(_ id: String, byService: Bool) -> Answer {
+    .commands([.user(UserCommand(id, .erase(byService: byService)))]) { results in
+      switch results.first {
+      case .user(.erased(isWhole: true)): .reply(FrontReply(204))
+      case .user(.erased(isWhole: false)): erase(id, byService: byService)
+      case .user(.refused(let refusal)): .reply(Problem(refusal).reply)
+      default: .reply(Problem.away.reply)
+      }
     }
   }
 
@@ -310,6 +343,8 @@ extension Problem {
     case .disabled:
       self.init(
         403, "account-disabled", "this account was disabled", remedy: "ask those who run the server")
+    case .erased:
+      self.init(409, "conflict", "this user was erased", remedy: "make another, with another id")
     case .idTaken: self.init(409, "conflict", "there is a user with this 'id' already")
     case .again: self = .away
     case .administrators:

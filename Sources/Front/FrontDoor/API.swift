@@ -199,7 +199,8 @@ final class API {
       .deleteMessage, .read, .delivered, .typing, .settings:
       guard let token else { throw Problem.unauthorized }
       return try converse(route, ids, request, token)
-    case .signUp, .signIn, .sessions, .endSession, .me, .changeMe, .users, .user, .setUser:
+    case .signUp, .signIn, .sessions, .endSession, .me, .changeMe, .eraseMe, .users, .user, .setUser,
+      .eraseUser:
       return try users(route, ids, request, token)
     case .fetch, .postAttachment, .createUpload, .uploadState, .appendToUpload, .endUpload:
       guard let token else { throw Problem.unauthorized }

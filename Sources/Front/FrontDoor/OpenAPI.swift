@@ -152,7 +152,7 @@ enum OpenAPI {
   private static var user: [(String, String)] {
     [
       ("email", optionalText), ("role", oneOf(AccessToken.Role.allCases)), ("createdAt", time),
-      ("disabledAt", optionalTime),
+      ("disabledAt", optionalTime), ("erasedAt", optionalTime),
     ]
   }
 

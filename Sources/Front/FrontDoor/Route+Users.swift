@@ -65,6 +65,15 @@ extension Route {
         #""name":\#(optionalText),"email":\#(optionalText),"password":\#(optionalText),"disabled":{"type":["boolean","null"]}"#
       ))
 
+    static let eraseMe = Facts(
+      users: "DELETE", "/v1/me", known.subtracting([.service]),
+      "erase oneself, with all that one has written and sent",
+      answers: [(204, empty("nothing is left but the id"))],
+      body: json(#""currentPassword":\#(optionalText)"#))
+    static let eraseUser = Facts(
+      users: "DELETE", "/v1/users/{user}", operators, "erase a user, with all that it has written and sent",
+      answers: [(204, empty("nothing is left but the id"))])
+
     private static let session = #""device":\#(optionalText),"cookie":{"type":["boolean","null"]}"#
   }
 }

@@ -15,7 +15,7 @@ public enum Route: String, Sendable, CaseIterable {
   case addMember, removeMember
   case messages, writeMessage, message, editMessage, deleteMessage, receipts
   case read, delivered, typing, settings, sync, search
-  case signUp, signIn, sessions, endSession, me, changeMe, users, user, setUser
+  case signUp, signIn, sessions, endSession, me, changeMe, eraseMe, users, user, setUser, eraseUser
 
   /// The facts of a route.
   struct Facts: Sendable {
@@ -293,6 +293,8 @@ public enum Route: String, Sendable, CaseIterable {
     case .users: Users.users
     case .user: Users.user
     case .setUser: Users.setUser
+    case .eraseMe: Users.eraseMe
+    case .eraseUser: Users.eraseUser
     }
   }
 

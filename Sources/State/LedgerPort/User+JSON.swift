@@ -6,12 +6,13 @@ extension User {
   /// Writes what others see of it, or all.
   public func write(to writer: inout JSONWriter, isForUser: Bool) {
     writer.member("id", id)
-    writer.member("name", name)
+    writer.member("name", name.isEmpty ? nil : name)
     if isForUser { return }
     writer.member("email", email)
     writer.member("role", role.rawValue)
     writer.member("createdAt", Clock.timestamp(createdAt))
     writer.member("disabledAt", disabledAt.map(Clock.timestamp))
+    writer.member("erasedAt", erasedAt.map(Clock.timestamp))
   }
 }
 
@@ -32,6 +33,7 @@ extension UserResult.Refusal {
     case .notFound: "there is no such user"
     case .wrongPassword: "the password is another one by now"
     case .disabled: "the user is disabled"
+    case .erased: "the user was erased"
     case .idTaken: "there is a user with this id already; give another"
     case .administrators: "a service does not change the account of an administrator"
     case .again: "it could not be done; try again"

@@ -6,7 +6,7 @@ import Platform
 public struct User: Sendable, Equatable {
   /// As ``AccessToken/name`` and ``Member/user``.
   public var id: String
-  /// The name for others.
+  /// The name for others; empty: the user is erased.
   public var name: String
   /// As the person wrote it; `nil`: there is no account.
   public var email: String?
@@ -16,6 +16,8 @@ public struct User: Sendable, Equatable {
   public var createdAt: Int64
   /// From when on nothing lets it in; `nil`: it may come in.
   public var disabledAt: Int64?
+  /// When its erasure began. Nothing but its id is left in the end.
+  public var erasedAt: Int64?
 
   package init(
     _ id: String, name: String, email: String? = nil, role: AccessToken.Role = .user, createdAt: Int64,
@@ -80,8 +82,27 @@ public struct Account: Sendable, Equatable {
   public var user: User
   /// The salted hash of its password, as `PasswordHash` writes it; `nil`: it cannot sign in.
   public var password: String?
+  /// Where its erasure goes on; `nil`: it has not begun, or is whole.
+  package var erasing: EraseMark?
 
   package init(_ user: User, password: String?) { (self.user, self.password) = (user, password) }
+}
+
+/// A place in the erasure of a user: first come its conversations by their keys, then its other attachments.
+package struct EraseMark: Sendable, Equatable, LosslessStringConvertible {
+  package var conversation: Int64
+  package var number: Int64 = 0
+  package var attachment: Int64 = 0
+
+  package init(conversation: Int64) { self.conversation = conversation }
+
+  package init?(_ text: String) {
+    let parts = text.split(separator: ".").compactMap { Int64($0) }
+    if parts.count != 3 { return nil }
+    (conversation, number, attachment) = (parts[0], parts[1], parts[2])
+  }
+
+  package var description: String { "\(conversation).\(number).\(attachment)" }
 }
 
 /// A session that begins: a token of a person, by which it stays signed in on one device.
@@ -107,6 +128,8 @@ public struct UserCommand: Sendable, Equatable {
     case signIn(password: String, NewSession)
     /// Changes the given values.
     case change(UserChange)
+    /// Does a step of an erasure. Repeat it until the result says that it is whole.
+    case erase(byService: Bool)
     /// Ends a session, by the id of its token; `nil`: all.
     case signOut(session: String?)
     /// Moves the end of a session, by the id of its token.
@@ -141,6 +164,8 @@ public struct UserChange: Sendable, Equatable {
 public enum UserResult: Sendable, Equatable {
   /// It is on record, as it is now.
   case user(User, hasChanged: Bool)
+  /// Nothing lets the user in any more. Unless the erasure is whole, a step more is needed.
+  case erased(isWhole: Bool)
   case refused(Refusal)
 
   public enum Refusal: Sendable, Equatable {
@@ -148,6 +173,7 @@ public enum UserResult: Sendable, Equatable {
     /// The password is another one by now.
     case wrongPassword
     case disabled
+    case erased
     /// A service changes the account of an administrator.
     case administrators
     /// Another user has this id.

@@ -30,6 +30,7 @@ extension LedgerRows {
         return try apply(change, to: Account(new, password: nil), isNew: true, &tally)
       }
       return try apply(change, to: known, isNew: false, &tally)
+    case .erase(let byService): return try erase(command.userId, byService: byService, &tally)
     case .signOut(let session):
       try removeSessions(of: command.userId, only: session)
       return .user(known?.user ?? User(command.userId, name: "", createdAt: 0), hasChanged: true)
@@ -65,6 +66,7 @@ extension LedgerRows {
   ) throws(Failure) -> UserResult {
     let isOwn = change.email != nil || change.password != nil || change.isDisabled != nil
     if change.isByService && isOwn && known.user.role == .admin { return .refused(.administrators) }
+    if known.user.erasedAt != nil { return .refused(.erased) }
     if let password = change.ifPassword, known.password != password { return .refused(.wrongPassword) }
     // The address and the password make an account together.
     if known.password == nil && (change.email == nil) != (change.password == nil) {

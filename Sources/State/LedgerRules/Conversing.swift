@@ -221,7 +221,7 @@ extension LedgerRows {
     return result
   }
 
-  private mutating func remove(
+  mutating func remove(
     _ user: String, from conversation: Conversation, _ tally: inout ExchangeTally
   ) throws(Failure) -> ConversationResult {
     guard var member = try member(user, of: conversation.key) else { return .refused(.notFound) }
@@ -335,7 +335,7 @@ extension LedgerRows {
     return .done(hasChanged: true)
   }
 
-  private mutating func delete(
+  mutating func delete(
     _ message: Message, in conversation: Conversation, by person: String, _ tally: inout ExchangeTally
   ) throws(Failure) -> ConversationResult {
     if message.deletedAt != nil { return .done(hasChanged: false) }

@@ -182,6 +182,16 @@ package protocol LedgerRows {
   func row(ofEmail key: String) throws(Failure) -> Account?
   /// Adds an account, or changes it.
   mutating func setAccount(_ account: Account) throws(Failure)
+  /// The first conversation of a member or former member with this key or a later one.
+  func nextConversation(of user: String, from key: Int64) throws(Failure) -> Conversation?
+  /// The messages of a sender with numbers in a range, without those that were deleted and whose client's id is forgotten.
+  func messages(from sender: String, in conversationId: String, after: Int64, upTo last: Int64) throws(Failure)
+    -> [Message]
+  /// The ids of some attachments of a sender, in order.
+  ///
+  /// - Parameter key: where to begin.
+  /// - Returns: the last key that was looked at; `nil`: there are no more.
+  func attachments(from sender: String, after key: Int64) throws(Failure) -> (ids: [String], last: Int64?)
   mutating func prolongSession(_ token: String, until: Int64) throws(Failure)
   /// Removes the ended sessions of a user, and the sessions with the earliest ends, so that at most so many stay.
   mutating func removeEndedSessions(of user: String, leaving most: Int, at now: Int64) throws(Failure)
@@ -211,6 +221,10 @@ package protocol LedgerRows {
   func openUploadCount(of owner: UploadOwner, at now: Int64) throws(Failure) -> Int
   /// Adds an upload, or changes it.
   mutating func setUpload(_ upload: UploadRecord) throws(Failure)
+  /// Removes the unfinished uploads of an owner.
+  ///
+  /// - Returns: their ids.
+  mutating func removeUploads(of owner: UploadOwner) throws(Failure) -> [String]
   mutating func removeUpload(_ id: String) throws(Failure)
   /// - Returns: the ids of the removed uploads.
   mutating func removeUploads(ofAttachment id: String) throws(Failure) -> [String]

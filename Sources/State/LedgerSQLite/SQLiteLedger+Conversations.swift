@@ -80,12 +80,13 @@ extension SQLiteLedger {
   package func setMessage(_ message: Message) throws {
     try statement(
       """
-      UPDATE messages SET text = ?3, number = ?4, changed = ?5, edited_at = ?6, deleted_at = ?7
+      UPDATE messages SET text = ?3, number = ?4, changed = ?5, edited_at = ?6, deleted_at = ?7, client_id = ?8
       WHERE conversation_id = ?1 AND message_id = ?2
       """
     ).run(
       .text(message.conversationId), .text(message.id), .optional(message.text), .integer(message.number),
-      .integer(message.changed), .optional(message.editedAt), .optional(message.deletedAt))
+      .integer(message.changed), .optional(message.editedAt), .optional(message.deletedAt),
+      .optional(message.clientId))
   }
 
   package func addVersion(of message: Message, _ text: String, at now: Int64) throws {
@@ -179,7 +180,7 @@ extension Member {
   ]
   /// Of `members x`.
   static let columns =
-    names.map { "x.\($0)" }.joined(separator: ", ") + ", (SELECT u.name FROM users u WHERE u.id = x.user)"
+    names.map { "x.\($0)" }.joined(separator: ", ") + ", (SELECT nullif(u.name, '') FROM users u WHERE u.id = x.user)"
 
   init(_ row: borrowing Row) {
     let left = row.optionalInteger(5).map {

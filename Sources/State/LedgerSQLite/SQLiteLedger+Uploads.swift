@@ -44,6 +44,14 @@ extension SQLiteLedger {
     return ids
   }
 
+  package func removeUploads(of owner: UploadOwner) throws -> [String] {
+    var ids: [String] = []
+    try statement(
+      "DELETE FROM uploads WHERE owner = ?1 AND role = ?2 AND attachment_id IS NULL RETURNING id"
+    ).rows(.text(owner.name), .text(owner.role.rawValue)) { ids.append($0.text(0)) }
+    return ids
+  }
+
   public func openUploads(of owner: UploadOwner?, at now: Int64) throws(LedgerError) -> Int {
     try reading { try count(owner, now) }
   }

@@ -18,7 +18,7 @@ extension SQLiteLedger {
     try statement(UserText.set).run(
       .text(user.id), .text(user.name), .optional(user.email), .optional(user.email.map(User.emailKey)),
       .optional(account.password), .text(user.role.rawValue), .integer(user.createdAt),
-      .optional(user.disabledAt))
+      .optional(user.disabledAt), .optional(user.erasedAt), .optional(account.erasing?.description))
   }
 
   package func conversationIds(of user: String) throws -> [String] {
@@ -27,6 +27,36 @@ extension SQLiteLedger {
       "SELECT c.id FROM members x JOIN conversations c ON c.key = x.conversation WHERE x.user = ?1 ORDER BY c.key"
     ).rows(.text(user)) { ids.append($0.text(0)) }
     return ids
+  }
+
+  package func nextConversation(of user: String, from key: Int64) throws -> Conversation? {
+    try statement(UserText.nextConversation).first(.text(user), .integer(key)) { Conversation($0) }
+  }
+
+  package func messages(from sender: String, in conversationId: String, after: Int64, upTo last: Int64) throws
+    -> [Message]
+  {
+    var messages: [Message] = []
+    try statement(UserText.written).rows(
+      .text(conversationId), .text(sender), .integer(after), .integer(last)
+    ) { messages.append(Message($0)) }
+    return messages
+  }
+
+  package func attachments(from sender: String, after key: Int64) throws -> (ids: [String], last: Int64?) {
+    // As many as one transaction looks at, and as many as it deletes.
+    let (looked, found) = (Int64(10_000), 200)
+    var ids: [String] = []
+    var last: Int64?
+    try statement(UserText.sent).rows(
+      .text(sender), .integer(key), .integer(key + looked), .integer(Int64(found))
+    ) { row in
+      ids.append(row.text(1))
+      last = row.integer(0)
+    }
+    if ids.count == found { return (ids, last) }
+    let end = try statement("SELECT max(key) FROM attachments").first { $0.optionalInteger(0) } ?? nil
+    return (ids, key + looked < end ?? 0 ? key + looked : nil)
   }
 
   // MARK: Sessions
@@ -110,7 +140,7 @@ extension SQLiteLedger {
 
   enum UserText {
     static let select = """
-      SELECT u.id, u.name, u.email, u.role, u.created_at, u.disabled_at, u.password FROM users u
+      SELECT u.id, u.name, u.email, u.role, u.created_at, u.disabled_at, u.erased_at, u.password, u.erasing FROM users u
       """
     static let byId = SQLText(select + " WHERE u.id = ?1")
     static let byEmail = SQLText(select + " WHERE u.email_key = ?1")
@@ -121,9 +151,25 @@ extension SQLiteLedger {
     )
     static let set = SQLText(
       """
-      INSERT INTO users (id, name, email, email_key, password, role, created_at, disabled_at)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-      ON CONFLICT (id) DO UPDATE SET name = ?2, email = ?3, email_key = ?4, password = ?5, role = ?6, disabled_at = ?8
+      INSERT INTO users (id, name, email, email_key, password, role, created_at, disabled_at, erased_at, erasing)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+      ON CONFLICT (id) DO UPDATE SET name = ?2, email = ?3, email_key = ?4, password = ?5, role = ?6, disabled_at = ?8,
+        erased_at = ?9, erasing = ?10
+      """)
+    static let nextConversation = SQLText(
+      """
+      SELECT \(Conversation.columns) FROM members x JOIN conversations c ON c.key = x.conversation
+      WHERE x.user = ?1 AND x.conversation >= ?2 ORDER BY x.conversation LIMIT 1
+      """)
+    static let written = SQLText(
+      """
+      SELECT \(Message.columns) FROM messages m WHERE m.conversation_id = ?1 AND m.sender_id = ?2 AND m.number > ?3 AND m.number <= ?4
+        AND (m.deleted_at IS NULL OR m.client_id IS NOT NULL) ORDER BY m.number
+      """)
+    static let sent = SQLText(
+      """
+      SELECT a.key, a.id FROM attachments a JOIN messages m USING (conversation_id, message_id)
+      WHERE m.sender_id = ?1 AND a.key > ?2 AND a.key <= ?3 ORDER BY a.key LIMIT ?4
       """)
     static let sessions = SQLText(
       AccessToken.select + " WHERE t.name = ?1 AND t.device IS NOT NULL ORDER BY t.created_at DESC, t.id")
@@ -137,7 +183,9 @@ extension Account {
         row.text(0), name: row.text(1), email: row.optionalText(2),
         role: AccessToken.Role(rawValue: row.text(3)) ?? .user, createdAt: row.integer(4),
         disabledAt: row.optionalInteger(5)),
-      password: row.optionalText(6))
+      password: row.optionalText(7))
+    user.erasedAt = row.optionalInteger(6)
+    erasing = row.optionalText(8).flatMap(EraseMark.init)
   }
 }
 

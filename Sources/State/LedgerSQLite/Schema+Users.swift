@@ -2,16 +2,22 @@ extension Schema {
   /// The tables of users, beside `tokens`.
   static let userTables = """
     -- People whose name is on record, and their accounts. `email_key` is the address in small letters, `password` a salted hash.
+    -- `erasing` is how far the erasure of a person is; NULL: it has not begun, or is whole.
     CREATE TABLE users (
       key INTEGER PRIMARY KEY,
       id TEXT NOT NULL UNIQUE CHECK (id <> ''),
-      name TEXT NOT NULL CHECK (name <> ''),
+      name TEXT NOT NULL,
       email TEXT,
       email_key TEXT UNIQUE,
       password TEXT,
       role TEXT NOT NULL CHECK (role = 'user' OR role = 'admin'),
       created_at INTEGER NOT NULL,
       disabled_at INTEGER,
+      erased_at INTEGER,
+      erasing TEXT,
+      CHECK ((name = '') = (erased_at IS NOT NULL)),
+      CHECK (erased_at IS NULL OR email IS NULL AND disabled_at IS NOT NULL),
+      CHECK (erasing IS NULL OR erased_at IS NOT NULL),
       CHECK ((email IS NULL) = (password IS NULL) AND (email IS NULL) = (email_key IS NULL))
     ) STRICT;
 

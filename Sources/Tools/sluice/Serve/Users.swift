@@ -177,6 +177,51 @@ struct UsersEnable: ParsableCommand {
   }
 }
 
+/// `sluice users erase`: takes people away, with all that they have written and sent.
+struct UsersErase: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    name: "users erase", abstract: "Erase people, with all that they have written and sent.",
+    arguments: "ID|EMAIL…",
+    discussion: """
+      Their sessions and tokens end at once, and they leave all conversations. Texts and attachments of their messages, \
+      earlier texts and names are erased for everybody. The numbers, the times and the ids of their messages stay, and \
+      what others have written. Nothing brings it back. If it is cut off, the same command goes on.
+      """,
+    options: [.home, .quiet], example: "sluice users erase ann@example.com")
+
+  private let arguments: ParsedArguments
+
+  init(_ arguments: ParsedArguments) throws(CommandError) {
+    try UserDesk.expectNames(arguments, 1...Int.max)
+    self.arguments = arguments
+  }
+
+  func run() throws -> ExitCode {
+    let home = Environment.home(arguments)
+    var code = ExitCode.success
+    for name in arguments.words {
+      guard let id = try UserDesk.id(name, home, mayBeUnknown: true) else {
+        code = .usage
+        continue
+      }
+      guard try UserDesk.hasTraces(id, home.reader()) else {
+        Terminal.error("there is no trace of a user '\(Terminal.printable(id))'")
+        code = .usage
+        continue
+      }
+      let desk = try CommandDesk(home)
+      var isErased: Bool?
+      repeat {
+        isErased = try UserDesk.apply(UserCommand(id, .erase(byService: false)), desk)
+      } while isErased == true
+      if isErased == nil { code = .usage }
+      if isErased == nil || arguments.flag("quiet") { continue }
+      Terminal.out("\(Terminal.printable(id))  erased\n")
+    }
+    return code
+  }
+}
+
 /// Common parts of the commands about users.
 private enum UserDesk {
   static func expectNames(_ arguments: ParsedArguments, _ count: ClosedRange<Int>) throws(CommandError) {
@@ -207,8 +252,14 @@ private enum UserDesk {
 
   /// Whether there was anything to change; `nil`: it was refused, as was said.
   static func apply(_ command: UserCommand, _ home: Home) throws -> Bool? {
-    switch try CommandDesk(home).apply([.user(command)]).first {
+    try apply(command, CommandDesk(home))
+  }
+
+  /// The same. Of an erasure: whether it is not whole yet.
+  static func apply(_ command: UserCommand, _ desk: CommandDesk) throws -> Bool? {
+    switch try desk.apply([.user(command)]).first {
     case .user(.user(_, let hasChanged)), .done(let hasChanged): return hasChanged
+    case .user(.erased(let isWhole)): return !isWhole
     case .user(.refused(let refusal)): Terminal.error(refusal.sentence)
     case .refused(let reason): Terminal.error(Terminal.printable(reason))
     case .takenIn, .conversation, nil: Terminal.error("the coordinator does not know this command")
@@ -222,14 +273,10 @@ private enum UserDesk {
     let home = Environment.home(arguments)
     var code = ExitCode.success
     for name in names {
-      let known = try Environment.lacksLedger(home) ? nil : account(name, home.reader())
-      // An address is nobody's id: it is misspelt.
-      if known == nil && (!change.adds || name.contains("@")) {
-        Terminal.error("there is no user '\(Terminal.printable(name))'; `sluice users list` prints them")
+      guard let id = try id(name, home, mayBeUnknown: change.adds) else {
         code = .usage
         continue
       }
-      let id = known?.id ?? name
       guard let hasChanged = try apply(UserCommand(id, .change(change)), home) else {
         code = .usage
         continue
@@ -238,6 +285,33 @@ private enum UserDesk {
       Terminal.out("\(Terminal.printable(id))  \(word)\(hasChanged ? "" : " before")\n")
     }
     return code
+  }
+
+  /// The id of a user; `nil`: there is none, as was said.
+  static func id(_ name: String, _ home: Home, mayBeUnknown: Bool) throws -> String? {
+    if let known = try Environment.lacksLedger(home) ? nil : account(name, home.reader()) { return known.id }
+    // An address is nobody's id: it is misspelt.
+    if mayBeUnknown && !name.contains("@") { return name }
+    Terminal.error("there is no user '\(Terminal.printable(name))'; `sluice users list` prints them")
+    return nil
+  }
+
+  /// Whether a user has a record, a token, a conversation or an attachment.
+  static func hasTraces(_ id: String, _ ledger: any LedgerQueries) throws -> Bool {
+    if try ledger.account(id) != nil { return true }
+    if try ledger.tokens().contains(where: { $0.role == .user && ByteText($0.name) == ByteText(id) }) {
+      return true
+    }
+    if try !ledger.conversations(of: id, after: nil, limit: 1).rows.isEmpty { return true }
+    var filter = AttachmentFilter()
+    filter.senderId = id
+    var mark: PageMark?
+    repeat {
+      let page = try ledger.matches(filter, after: mark, limit: 1)
+      if !page.rows.isEmpty { return true }
+      mark = page.next
+    } while mark != nil
+    return false
   }
 
   private static func account(_ name: String, _ ledger: any LedgerQueries) throws -> User? {
@@ -254,7 +328,8 @@ private enum UserDesk {
     [
       Terminal.printable(user.id), user.role.rawValue, Terminal.printable(user.email ?? "-"),
       Terminal.printable(user.name), "since \(Clock.timestamp(user.createdAt))",
-      user.disabledAt.map { "disabled \(Clock.timestamp($0))" } ?? "",
+      user.erasedAt.map { "erased \(Clock.timestamp($0))" }
+        ?? user.disabledAt.map { "disabled \(Clock.timestamp($0))" } ?? "",
     ].filter { !$0.isEmpty }.joined(separator: "  ") + "\n"
   }
 
