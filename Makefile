@@ -26,7 +26,7 @@ SHELL := /bin/bash
 
 # clang and the Swift compiler come with the Swift toolchain; everything else is Debian's.
 PACKAGES := pkg-config libsqlite3-dev libyaml-dev libseccomp-dev libssl-dev libmagic-dev libpoppler-glib-dev \
-	libpoppler-private-dev libexpat1-dev libuchardet-dev poppler-data \
+	libpoppler-private-dev libexpat1-dev libuchardet-dev libunistring-dev poppler-data \
 	libcurl4-openssl-dev libvips-dev libwebp-dev libturbojpeg0-dev libpng-dev libarchive-dev libgmime-3.0-dev \
 	libfontconfig-dev fonts-urw-base35 node-llhttp zlib1g-dev libheif-dev libde265-dev
 

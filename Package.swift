@@ -44,7 +44,7 @@ let house: KeyValuePairs = [
   "Libraries": [
     "CArchive", "CCrypto", "CCurl", "CExpat", "CFontconfig", "CGMime", "CHEIF", "CImports", "CLLHTTP",
     "CMagic", "CMagicFilter", "CPDF", "CPNG", "CPoppler", "CPopplerFiles", "CSQLite", "CSeccomp", "CTLS",
-    "CTurboJPEG", "CUchardet", "CVips", "CWebP", "CYAML", "CZlib", "Charsets",
+    "CTurboJPEG", "CUchardet", "CUnistring", "CVips", "CWebP", "CYAML", "CZlib", "Charsets",
     "Outbound", "PDFDocument", "PDFPictures", "Pictures",
   ],
   "Contract": [
@@ -102,6 +102,7 @@ var systemLibraries: [Target] {
     .systemLibrary(name: "CTLS", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CMagic", pkgConfig: "libmagic", providers: [.apt(["libmagic-dev"])]),
     .systemLibrary(name: "CPoppler", pkgConfig: "poppler-glib", providers: [.apt(["libpoppler-glib-dev"])]),
+    .systemLibrary(name: "CUnistring", providers: [.apt(["libunistring-dev"])]),
     .systemLibrary(name: "CUchardet", pkgConfig: "uchardet", providers: [.apt(["libuchardet-dev"])]),
     .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
     .systemLibrary(
@@ -151,7 +152,7 @@ var core: [Target] {
     .target(name: "Wire", dependencies: ["Bytes", "CStage", "Pipeline"]),
     .target(name: "Platform", dependencies: ["Bytes", "CCrypto", "CPlatform"]),
     .target(name: "Configuration", dependencies: ["Pipeline", "Platform", "CYAML"]),
-    .target(name: "SQLite", dependencies: ["CSQLite"]),
+    .target(name: "SQLite", dependencies: ["CSQLite", "CUnistring"]),
     .target(name: "LedgerPort", dependencies: ["Pipeline", "Platform"]),
     .target(name: "LedgerRules", dependencies: ["LedgerPort", "Pipeline", "Platform"]),
     .target(

@@ -180,12 +180,14 @@ final class Place {
             path == "/v1/fetch" || isOfMessages ? "application/json" : "application/offset+octet-stream")
         ],
       body: ["/v1/attachments", "/v1/check"].contains(path) && method == "POST" ? .length(5) : .none)
-    if isOfMessages { return try converse(method, path, api.answer(request), authorization) }
+    if isOfMessages || path.hasPrefix("/v1/search") {
+      return try converse(method, path, api.answer(request), authorization)
+    }
     switch api.answer(request) {
     case .reply(let reply): return reply
     case .file(let reply, _): return reply
     // They are allowed, and not applied here.
-    case .commands, .inform, .upload, .store, .check, .await, .body, .hash, .look, .tell, .stream:
+    case .commands, .inform, .upload, .store, .check, .await, .body, .hash, .search, .look, .tell, .stream:
       return FrontReply(200)
     }
   }
@@ -209,6 +211,7 @@ final class Place {
     case .reply(let reply): return reply
     case .tell(_, let reply): return reply
     case .hash(let next): return try converse(method, path, API.answer(next), authorization)
+    case .search(_, let next): return try converse(method, path, API.answer { try next(api) }, authorization)
     case .look(let next): return try converse(method, path, API.answer { try next(api) }, authorization)
     case .body(_, let next):
       let last = path.prefix { $0 != "?" }.split(separator: "/").last ?? ""

@@ -108,6 +108,7 @@ final class UploadDesk {
       case .body(_, let next): answer = API.answer { try next(api, body ?? []) }
       case .tell(_, let reply): return reply
       case .hash(let next): answer = API.answer(next)
+      case .search(_, let next): answer = API.answer { try next(api) }
       case .look(let next): answer = API.answer { try next(api) }
       case .commands(let commands, let next): answer = next(try apply(commands))
       case .check: throw FrameError("it is no upload")

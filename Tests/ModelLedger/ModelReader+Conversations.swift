@@ -9,6 +9,12 @@ extension ModelReader {
     }
   }
 
+  package func membership(of id: String, for user: String?) -> ConversationView? {
+    guard var view = conversation(id, for: user) else { return nil }
+    (view.unread, view.last) = (0, nil)
+    return view
+  }
+
   package func conversations(of user: String?, after mark: PageMark?, limit: Int) -> Page<ConversationView> {
     let first = mark.flatMap { Int64($0.text) } ?? 0
     let views = own(user).filter { $0.key > first }.prefix(limit).compactMap { view($0, for: user) }

@@ -93,6 +93,7 @@ extension ModelRows {
       return
     }
     documents[known ?? Self.next(documents.keys)] = Document(
-      name: name, fields: [Self.words(message.text ?? ""), names.flatMap(Self.words), contents.flatMap(Self.words)])
+      name: name,
+      fields: [Self.words(message.text ?? ""), names.flatMap(Self.words), contents.flatMap(Self.words)])
   }
 }

@@ -109,7 +109,8 @@ struct SearchTests {
     try end("two.pdf", [ContentText(sha256: Sample.content(7), "a quokka\0here".utf8)])
     try end("three.pdf", [])
     #expect(try numbers(bench, "quokka here") == [3, 2, 1])
-    let id = try #require(try bench.reader.attachments(AttachmentFilter(), after: nil, limit: 9).rows.last).origin.id
+    let id = try #require(try bench.reader.attachments(AttachmentFilter(), after: nil, limit: 9).rows.last)
+      .origin.id
     _ = try bench.command(.delete(id))
     #expect(try numbers(bench, "quokka") == [2, 1])
   }
@@ -134,7 +135,12 @@ struct SearchTests {
       ("東京タワーで会おう", "タワー", true), ("ไปกินข้าวกันไหม", "ข้าว", true), ("iPhone手机壳", "手机", true),
       ("iPhone手机壳", "iphone", true), ("Straße nach Köln", "koln", true), ("Café à midi", "cafe", true),
       ("학교에서 만나요", "학교", true), ("Great 👍 job", "👍", true), ("Привет, мир", "МИР", true),
-      ("Tiếng Việt", "tieng viet", true), ("naïve", "\"naive\"", true),
+      ("Tiếng Việt", "tieng viet", true), ("naïve", "\"naive\"", true), ("κόσμος", "κοσμος", true),
+      ("Fußball", "fussball", true), ("Łódź", "lodz", true), ("ガイド", "カ\u{3099}イト\u{3099}", true),
+      ("ｶﾞｲﾄﾞ", "ガイド", true), ("Ａｂｃ", "abc", true), ("чаи\u{306}ка", "чайка", true), ("대한민국", "대", true),
+      ("대한", "대하", true), ("مُحَمَّد", "محمد", true), ("🇩🇪", "🇩🇪", true), ("❤\u{FE0F} you", "❤", true),
+      ("❤ you", "❤\u{FE0F}", true), ("हिन्दी में", "हिन्", true),
+      ("שָׁלוֹם", "שלום", true), ("Øre", "ore", true), ("word", "w", true),
     ])
   func wordsOfManyLanguagesAreFound(text: String, typed: String, isFound: Bool) throws {
     let bench = try Bench(.sqlite)
@@ -157,6 +163,20 @@ struct SearchTests {
     #expect(excerpt.parts.filter(\.isMatch).map(\.text) == ["House"])
     let whole = excerpt.parts.map(\.text).joined()
     #expect(whole.hasPrefix("…") && whole.hasSuffix("…") && whole.contains(" big  <b>House</b> stands"))
+  }
+
+  @Test func anExcerptIsShortEvenOfOneLongWord() throws {
+    let bench = try Bench(.sqlite)
+    try bench.group("g", ["ann", "ben"])
+    let (long, match) = (String(repeating: "z", count: 30_000), "m" + String(repeating: "y", count: 3000))
+    _ = try bench.write("g", "ann", "a1", "\(long) \(match) \(long)")
+    let hit = try #require(
+      try bench.reader.search(SearchQuery("my", now: 0), for: "ann", after: nil, limit: 5).rows.first)
+    let parts = try #require(hit.excerpts.first).parts
+    #expect(parts.map(\.isMatch) == [false, true, false])
+    #expect(
+      parts.allSatisfy { $0.text.count <= 201 } && parts[0].text.hasPrefix("…z")
+        && parts[2].text.hasSuffix("z…"))
   }
 
   @Test func theMostRelevantIsFirst() throws {
@@ -196,7 +216,9 @@ struct SearchQueryTests {
       ])
     #expect(query.senderId == "ann" && query.conversationId == "a \"b\" c" && query.kinds == ["pdf"])
     #expect(query.after == 1_801_353_600_000 && query.before == nil)
-    #expect(try SearchQuery("a", now: 0).phrases == [.init("a")], "too short for a beginning")
+    #expect(try SearchQuery("a", now: 0).phrases == [.init("a", isPrefix: true)])
+    #expect(try SearchQuery("a \"two w", now: 0).phrases == [.init("a"), .init("two w", isPrefix: true)])
+    #expect(try SearchQuery("\"two w*\" FROM:x", now: 0).phrases == [.init("two w*", isPrefix: true)])
     #expect(try SearchQuery("wor* x", now: 0).phrases.first == .init("wor*", isPrefix: true))
   }
 

@@ -97,7 +97,7 @@ extension API {
   /// Tells the other present members that somebody is typing.
   private func type(_ id: String, _ given: BodyMembers, _ token: AccessToken) throws -> Answer {
     let author = Self.author(token, try sender(given, token))
-    guard let view = try ledger.conversation(id, for: token.role == .user ? token.name : nil) else {
+    guard let view = try ledger.membership(of: id, for: token.role == .user ? token.name : nil) else {
       throw Problem.notFound
     }
     guard let member = view.member(author.user) else {
@@ -149,7 +149,7 @@ extension API {
     return Self.command(command) { result in
       guard case .written(let message, let isNew) = result else { return nil }
       return .look { api in
-        guard let view = try api.ledger.conversation(message.conversationId, for: user) else {
+        guard let view = try api.ledger.membership(of: message.conversationId, for: user) else {
           throw Problem.notFound
         }
         let own = view.member(user)

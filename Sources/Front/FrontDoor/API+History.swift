@@ -10,11 +10,13 @@ extension API {
     let user = token.role == .user ? token.name : nil
     if route == .conversations { return try conversations(request, user) }
     if route == .sync { return try sync(request, user) }
-    if route == .search { return try search(request, user) }
-    guard let view = try ledger.conversation(ids[0], for: user) else { throw Problem.notFound }
+    if route == .conversation {
+      guard let view = try ledger.conversation(ids[0], for: user) else { throw Problem.notFound }
+      return Self.json(try text(view, user))
+    }
+    guard let view = try ledger.membership(of: ids[0], for: user) else { throw Problem.notFound }
     let own = view.member(user)
     switch route {
-    case .conversation: return Self.json(try text(view, user))
     case .messages: return try messages(request, view, own)
     case .message, .receipts:
       let number = try Self.number(ids[1])

@@ -6,8 +6,7 @@ import Platform
 extension API {
   private static let hits = (most: 50, usual: 20)
 
-  /// - Parameter user: `nil`: all conversations.
-  func search(_ request: FrontRequest, _ user: String?) throws -> FrontReply {
+  func search(_ request: FrontRequest, _ token: AccessToken) throws -> Answer {
     let given = try ListQuery(request, .search, most: Self.hits.most, usual: Self.hits.usual)
     guard let typed = given.values["q"] else { throw Self.invalid("q", "says what to look for") }
     var query: SearchQuery
@@ -17,9 +16,19 @@ extension API {
       throw Self.invalid("q", error.message)
     }
     if let order: [SearchQuery.Order] = try given.cases("order"), let one = order.first { query.order = one }
-    return try ledger.snapshot {
-      let page = try marked(given.mark) { () throws(LedgerError) in
-        try ledger.search(query, for: user, after: given.mark, limit: given.limit)
+    let user = token.role == .user ? token.name : nil
+    return .search(by: ByteText(token.name)) { [query] api in
+      .reply(try api.search(query, user, after: given.mark, limit: given.limit))
+    }
+  }
+
+  /// - Parameter user: `nil`: all conversations.
+  private func search(_ query: SearchQuery, _ user: String?, after mark: PageMark?, limit: Int) throws
+    -> FrontReply
+  {
+    try ledger.snapshot {
+      let page = try marked(mark) { () throws(LedgerError) in
+        try ledger.search(query, for: user, after: mark, limit: limit)
       }
       let rows = try page.rows.compactMap { try text($0, user) }
       return Self.json(
@@ -32,7 +41,7 @@ extension API {
   }
 
   private func text(_ hit: SearchHit, _ user: String?) throws -> String? {
-    guard let view = try ledger.conversation(hit.conversationId, for: user) else { return nil }
+    guard let view = try ledger.membership(of: hit.conversationId, for: user) else { return nil }
     let own = view.member(user)
     guard let message = try ledger.message(hit.number, in: view.conversation, seenBy: own) else { return nil }
     let told = try text([message], view, own, isForUser: user != nil)[0]

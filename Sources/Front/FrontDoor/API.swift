@@ -31,6 +31,8 @@ final class API {
     case body(limit: Int64 = bodyLimit, @Sendable (API, [UInt8]) throws -> Answer)
     /// The answer follows from the hash of a password, which takes long on purpose: one thread makes one after the other.
     case hash(@Sendable () throws -> Answer)
+    /// The answer comes from the ledger, and takes long: one thread looks for one after the other, and each asker may wait for a few.
+    case search(by: ByteText, @Sendable (API) throws -> Answer)
     /// The answer comes from the ledger, after the commit of the commands.
     case look(@Sendable (API) throws -> Answer)
     /// A step that needs an upload for itself: one that another request is at ends first.
@@ -192,9 +194,12 @@ final class API {
     case .retryDelivery: return try retryDelivery(id)
     case .pauseLane, .resumeLane, .resetLane:
       return try change(lane: id, route, request, token?.name ?? "")
-    case .conversations, .conversation, .messages, .message, .receipts, .sync, .search:
+    case .conversations, .conversation, .messages, .message, .receipts, .sync:
       guard let token else { throw Problem.unauthorized }
       return .reply(try history(route, ids, request, token))
+    case .search:
+      guard let token else { throw Problem.unauthorized }
+      return try search(request, token)
     case .beginConversation, .renameConversation, .addMember, .removeMember, .writeMessage, .editMessage,
       .deleteMessage, .read, .delivered, .typing, .settings:
       guard let token else { throw Problem.unauthorized }

@@ -91,6 +91,10 @@ extension FrontDoor {
       send(dressing.dressed(reply, for: asked.request), asked.serial)
     case .hash(let next):
       if !hashes.offer((asked, next)) { self.answer(.reply(Problem.busy.reply), asked, api) }
+    case .search(let asker, let next):
+      if let problem = searches.offer(by: asker, asked, next) {
+        self.answer(.reply(problem.reply), asked, api)
+      }
     case .look(let next):
       let found = api.map { api in API.answer { try next(api) } }
       self.answer(found ?? .reply(Problem.away.reply), asked, api)

@@ -62,6 +62,7 @@ public final class FrontDoor: Sendable {
   private let late = Mailbox<String>(capacity: 100_000)
   /// Requests with a password to hash. A request beyond the capacity is refused.
   let hashes = Mailbox<(asked: RequestDesk.Asked, next: @Sendable () throws -> API.Answer)>(capacity: 100)
+  let searches = SearchLine()
   private let tries = SignInTries()
   /// The first one keeps the process.
   private let threads = Mutex<[Thread]>([])
@@ -105,6 +106,7 @@ public final class FrontDoor: Sendable {
     let started = [
       try Thread { [self] in keepServing() }, try Thread { [self] in passResults() },
       try Thread { [self] in keepOrder() }, try Thread { [self] in hashPasswords() },
+      try Thread { [self] in answerSearches() },
       try Thread { [self] in streams.run({ try? home.reader() }, until: life.stopping) },
     ]
     threads.withLock { $0 = started }
@@ -185,6 +187,7 @@ public final class FrontDoor: Sendable {
     results.close()
     late.close()
     hashes.close()
+    searches.close()
     for thread in threads { thread.join() }
   }
 
@@ -305,6 +308,14 @@ public final class FrontDoor: Sendable {
       for (asked, next) in all where desk.isOpen(asked.serial) {
         answer(API.answer(next), asked, open(&api))
       }
+    }
+  }
+
+  /// Searches in turn, beside all other requests.
+  private func answerSearches() {
+    var api: API?
+    searches.run { asked, next in
+      if desk.isOpen(asked.serial) { answer(.look(next), asked, open(&api)) }
     }
   }
 

@@ -66,6 +66,14 @@ struct Problem: Error {
     remedy: "wait for those that are under way",
     fields: [.init("Retry-After", "1")])
 
+  static let manySearches = Problem(
+    429, "too-many-searches", "as many searches of yours wait as may", remedy: "wait for their answers",
+    fields: [.init("Retry-After", "1")])
+
+  static let busySearching = Problem(
+    503, "busy", "more people search than can be answered at the moment", remedy: "try again in some seconds",
+    fields: [.init("Retry-After", "5")])
+
   static let prepared = Problem(
     403, "forbidden", "a service begins uploads here, and a user goes on with them",
     remedy: "let the product's backend begin it, with 'senderId' in its metadata")

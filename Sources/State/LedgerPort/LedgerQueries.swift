@@ -112,6 +112,8 @@ public protocol LedgerQueries: AnyObject {
   ///
   /// - Parameter user: `nil`: without a reader.
   func conversation(_ id: String, for user: String?) throws(LedgerError) -> ConversationView?
+  /// The same without the number of unread messages and the last message, which take longer to read than all the rest.
+  func membership(of id: String, for user: String?) throws(LedgerError) -> ConversationView?
   /// The conversations of a user, or all, in the order in which they were begun.
   func conversations(of user: String?, after: PageMark?, limit: Int) throws(LedgerError)
     -> Page<ConversationView>

@@ -39,22 +39,22 @@ public struct SearchQuery: Sendable, Equatable {
 
   /// Reads a search as a person types it: words, phrases in quotes, and the filters `from:`, `in:`, `has:`, `before:` and `after:`.
   ///
-  /// The last word is the beginning of a word, unless a space follows. `now` is for times such as `2h`.
+  /// What is typed last is the beginning of a word, unless a space or a quote ends it. `now` is for times such as `2h`.
   public init(_ typed: String, now: Int64) throws(Fault) {
     if typed.utf8.count > Self.longest { throw Fault(message: "has at most \(Self.longest) bytes") }
     var rest = typed[...]
     while true {
       rest = rest.drop { $0.isWhitespace }
       if rest.isEmpty { break }
-      let name = rest.prefix { $0.isASCII && $0.isLowercase }
-      let isFilter = Self.filters.contains(String(name)) && rest.dropFirst(name.count).first == ":"
-      if isFilter { rest = rest.dropFirst(name.count + 1) }
-      let (value, isQuoted) = Self.takeValue(&rest)
+      let word = rest.prefix { $0.isASCII && $0.isLetter }
+      let name = word.lowercased()
+      let isFilter = Self.filters.contains(name) && rest.dropFirst(word.count).first == ":"
+      if isFilter { rest = rest.dropFirst(word.count + 1) }
+      let (value, isEnded) = Self.takeValue(&rest)
       if isFilter {
-        try add(filter: String(name), value, now)
+        try add(filter: name, value, now)
       } else if value.contains(where: Self.isWord) {
-        let isPrefix = !isQuoted && (rest.isEmpty || value.hasSuffix("*"))
-        phrases.append(Phrase(value, isPrefix: isPrefix && value.filter(Self.isWord).count > 1))
+        phrases.append(Phrase(value, isPrefix: !isEnded && rest.isEmpty || value.hasSuffix("*")))
       }
     }
     let hasFilter =
@@ -75,7 +75,9 @@ public struct SearchQuery: Sendable, Equatable {
   }
 
   /// Takes a word, or what stands in quotes. A quote within quotes is written twice.
-  private static func takeValue(_ rest: inout Substring) -> (value: String, isQuoted: Bool) {
+  ///
+  /// - Returns: whether a quote ends it.
+  private static func takeValue(_ rest: inout Substring) -> (value: String, isEnded: Bool) {
     guard rest.first == "\"" else {
       let word = rest.prefix { !$0.isWhitespace }
       rest = rest.dropFirst(word.count)
@@ -89,10 +91,10 @@ public struct SearchQuery: Sendable, Equatable {
       } else if rest.first == "\"" {
         value.append(rest.removeFirst())
       } else {
-        break
+        return (value, true)
       }
     }
-    return (value, true)
+    return (value, false)
   }
 
   private mutating func add(filter: String, _ value: String, _ now: Int64) throws(Fault) {

@@ -93,7 +93,7 @@ extension LedgerRows {
   }
 
   /// Notes a new name as a change of the member, in each of its conversations.
-  private mutating func tellName(of user: User, _ tally: inout ExchangeTally) throws(Failure) {
+  mutating func tellName(of user: User, _ tally: inout ExchangeTally) throws(Failure) {
     if !hasConversations { return }
     for id in try conversationIds(of: user.id) {
       guard let conversation = try conversation(id), let member = try member(user.id, of: conversation.key),

@@ -47,6 +47,7 @@ extension LedgerRows {
     var account = Account(user, password: nil)
     account.erasing = EraseMark(conversation: 0)
     try setAccount(account)
+    try tellName(of: user, &tally)
     try removeSessions(of: id, only: nil)
     let tokens = try facts(ofTokensOf: ByteText(id)).filter { !$0.value.isRevoked }
     for token in tokens.keys.sorted() { try revokeToken(token, at: tally.now) }

@@ -185,7 +185,8 @@ package protocol LedgerRows {
   /// The first conversation of a member or former member with this key or a later one.
   func nextConversation(of user: String, from key: Int64) throws(Failure) -> Conversation?
   /// The messages of a sender with numbers in a range, without those that were deleted and whose client's id is forgotten.
-  func messages(from sender: String, in conversationId: String, after: Int64, upTo last: Int64) throws(Failure)
+  func messages(from sender: String, in conversationId: String, after: Int64, upTo last: Int64)
+    throws(Failure)
     -> [Message]
   /// The ids of some attachments of a sender, in order.
   ///

@@ -180,7 +180,8 @@ extension Member {
   ]
   /// Of `members x`.
   static let columns =
-    names.map { "x.\($0)" }.joined(separator: ", ") + ", (SELECT nullif(u.name, '') FROM users u WHERE u.id = x.user)"
+    names.map { "x.\($0)" }.joined(separator: ", ")
+    + ", (SELECT nullif(u.name, '') FROM users u WHERE u.id = x.user)"
 
   init(_ row: borrowing Row) {
     let left = row.optionalInteger(5).map {

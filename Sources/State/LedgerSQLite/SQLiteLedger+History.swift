@@ -10,6 +10,15 @@ extension SQLiteLedger {
     }
   }
 
+  public func membership(of id: String, for user: String?) throws(LedgerError) -> ConversationView? {
+    try reading {
+      guard let conversation = try conversation(id) else { return nil }
+      let view = ConversationView(
+        conversation, members: try members(of: conversation.key), unread: 0, last: nil)
+      return user == nil || view.member(user) != nil ? view : nil
+    }
+  }
+
   public func conversations(
     of user: String?, after mark: PageMark?, limit: Int
   ) throws(LedgerError) -> Page<ConversationView> {

@@ -174,20 +174,31 @@ extension SQLiteLedger {
 }
 
 extension SearchHit.Excerpt {
+  /// The limit of a part, in characters: a text can be one long word.
+  private static let longest = 200
+
   /// - Parameter text: with marks around each match; without any, it is no excerpt.
   fileprivate init?(_ field: SearchHit.Field, marked text: String) {
     guard text.unicodeScalars.contains(SearchSelection.begin) else { return nil }
     var parts: [(text: String, isMatch: Bool)] = []
     var (part, isMatch) = ("", false)
+    func add() {
+      if part.isEmpty { return }
+      // What is next to a match is kept.
+      if part.count > Self.longest {
+        part = parts.isEmpty && !isMatch ? "…" + part.suffix(Self.longest) : part.prefix(Self.longest) + "…"
+      }
+      parts.append((part, isMatch))
+    }
     for scalar in text.unicodeScalars {
       guard scalar == SearchSelection.begin || scalar == SearchSelection.end else {
         part.unicodeScalars.append(scalar)
         continue
       }
-      if !part.isEmpty { parts.append((part, isMatch)) }
+      add()
       (part, isMatch) = ("", scalar == SearchSelection.begin)
     }
-    if !part.isEmpty { parts.append((part, isMatch)) }
+    add()
     self.init(field, parts)
   }
 }

@@ -33,8 +33,8 @@ extension Schema {
     ) STRICT;
 
     -- Their words.
-    CREATE VIRTUAL TABLE words USING fts5(room, text, names, contents, content='documents', content_rowid='key', prefix='2',
-      tokenize='words remove_diacritics 2');
+    CREATE VIRTUAL TABLE words USING fts5(room, text, names, contents, content='documents', content_rowid='key', prefix='1 2',
+      tokenize='words');
     CREATE TRIGGER words_added AFTER INSERT ON documents BEGIN
       INSERT INTO words (rowid, room, text, names, contents) VALUES (new.key, new.room, new.text, new.names, new.contents);
     END;
