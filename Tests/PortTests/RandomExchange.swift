@@ -337,7 +337,9 @@ struct RandomExchange {
           type: pick(["x", "y", "z"]), data: "{}", channels: pick([["events"], ["events", "hook"], []]),
           recipients: Array(["ann", "ben", "cat"].shuffled(using: &random).prefix(number(0...3))))
       }, priority: lease.priority, fingerprint: pick([nil, "line 1", "line 2"]))
-    ended.texts = outcome.derived.map { ContentText(sha256: $0.sha256, "found in \($0.sha256[0]) there".utf8) }
+    ended.texts = outcome.derived.map {
+      ContentText(sha256: $0.sha256, "found in \($0.sha256[0]) there".utf8)
+    }
     ended.stagedDerived = Set(outcome.derived.map(\.name).filter { _ in !once(in: 5) })
     if status == .completed && attachment.concluded == nil { ended.children = children() }
     ended.limits.depth = pick([1, 2, 3, 3])

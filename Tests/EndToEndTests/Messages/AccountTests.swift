@@ -52,7 +52,7 @@ struct AccountTests {
     // A session is there after the next start, and no byte of its token is on the disk.
     #expect(served.stop() == 0)
     for name in ["sluice.db", "sluice.db-wal"] {
-      let bytes = (try? Data(contentsOf: URL(fileURLWithPath: served.home + "/" + name))) ?? Data()
+      let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(folder.path)/\(served.home)/\(name)"))
       #expect(bytes.range(of: Data(token.utf8)) == nil && bytes.range(of: Data("correct horse".utf8)) == nil)
     }
     served = try ServedHome(folder, options: ["--config", "pipeline.yaml"])
