@@ -22,6 +22,7 @@ struct RowGroup: Sendable {
     RowGroup(name: "capacity", isOnEveryDisk: true, run: CapacityRows.run),
     RowGroup(name: "queue", run: QueueRows.run),
     RowGroup(name: "report", run: ReportRows.run),
+    RowGroup(name: "messages", run: MessageRows.run),
     RowGroup(name: "verbs", run: VerbRows.run),
     RowGroup(name: "deliveries", run: DeliveryRows.run),
     RowGroup(name: "latency", run: LatencyRows.run),

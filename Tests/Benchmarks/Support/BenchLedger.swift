@@ -67,6 +67,17 @@ final class BenchLedger {
     }
   }
 
+  /// Writes conversations and messages, each transaction with 500 commands.
+  func apply(_ commands: [ConversationCommand]) throws {
+    for start in stride(from: 0, to: commands.count, by: 500) {
+      let part = commands[start..<min(start + 500, commands.count)]
+      let reply = try exchange { $0.commands = part.map { .conversation($0) } }
+      for result in reply.results {
+        if case .conversation(.refused(let refusal)) = result { throw BenchError("it is refused: \(refusal)") }
+      }
+    }
+  }
+
   /// Settles some leases and claims others in one transaction.
   func exchange(_ settlements: [Settlement], claiming count: Int) throws -> [Lease] {
     try exchange(settlements, wanting: count > 0 ? Want(.attachments, count) : nil)

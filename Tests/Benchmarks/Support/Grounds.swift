@@ -117,7 +117,8 @@ struct Grounds {
     if Namespace.isOwn {
       for name in ["journaled", "memory"] {
         let folder = Ground.path + "/" + name
-        if Mounts(try Files.text("/proc/self/mounts")).isPoint(folder) { try run("umount", [folder]) }
+        // A process keeps the locks of the ledgers that it has opened.
+        if Mounts(try Files.text("/proc/self/mounts")).isPoint(folder) { try run("umount", ["-l", folder]) }
         rmdir(folder)
       }
     }
