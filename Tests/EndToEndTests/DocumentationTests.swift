@@ -209,10 +209,13 @@ import Testing
   }
 
   @Test func everyCommandIsExplained() throws {
-    let text = try ["README.md", "docs/operating.md", "docs/stages.md", "docs/http.md", "docs/accounts.md"]
-      .map {
-        try Page($0).text
-      }.joined()
+    let text = try [
+      "README.md", "docs/operating.md", "docs/stages.md", "docs/http.md", "docs/accounts.md",
+      "docs/messages.md",
+    ]
+    .map {
+      try Page($0).text
+    }.joined()
     for command in try Help().commands {
       // A name may be the beginning of another: `stages run`, `run`.
       let isNamed = text.contains(try Regex("sluice \(command)(?![a-z-])"))

@@ -42,6 +42,12 @@ extension ModelReader {
       last: messages(in: conversation, seenBy: own, before: nil, limit: 1).first)
   }
 
+  package func message(writtenAs clientId: String, by sender: String) -> Message? {
+    rows.messages.values.lazy.compactMap(\.written).first {
+      $0.clientId.map(ByteText.init) == ByteText(clientId) && ByteText($0.senderId) == ByteText(sender)
+    }
+  }
+
   package func messages(in conversation: Conversation, seenBy member: Member?, before: Int64?, limit: Int)
     -> [Message]
   {

@@ -21,7 +21,8 @@ enum ControlMessage {
 
   /// What a command is, before what it says.
   private enum Kind: UInt8 {
-    case takeIn = 1, pause, resume, hasten, attachment, delivery, refresh, token, endUpload, user
+    case takeIn = 1, pause, resume, hasten, attachment, delivery, refresh, token, endUpload, user,
+      conversation
   }
 
   /// What a result is, before what it says.
@@ -74,7 +75,10 @@ enum ControlMessage {
       case .user(let command):
         writer.write(Kind.user.rawValue)
         write(command, &writer)
-      case .record, .conversation: break  // The server alone asks for these, and is in the coordinator.
+      case .conversation(let command):
+        writer.write(Kind.conversation.rawValue)
+        write(command, &writer)
+      case .record: break  // The server alone asks for it, and is in the coordinator.
       case .upload(let command):
         // Others than the server end uploads, and do nothing else with them.
         writer.write(Kind.endUpload.rawValue)
@@ -198,6 +202,7 @@ enum ControlMessage {
       case .endUpload: return .upload(.end(id: try text(&reader)))
       case .token: return .token(try tokenCommand(&reader))
       case .user: return .user(try userCommand(&reader))
+      case .conversation: return .conversation(try conversationCommand(&reader))
       case nil: throw FrameError("an unknown command")
       }
     }
@@ -219,39 +224,34 @@ enum ControlMessage {
 
   static func results(_ results: [CommandResult]) -> [UInt8] {
     var writer = FrameWriter(.results)
-    writer.write(results) { writer, result in
-      switch result {
-      case .takenIn(let report):
-        writer.write(Result.takenIn.rawValue)
-        writer.write(UInt32(clamping: report.added))
-        writer.write(UInt32(clamping: report.known))
-        writer.write(UInt32(clamping: report.knownNotCompleted))
-        writer.write(UInt32(clamping: report.knownDeleted))
-        writer.write(report.problems) { writer, problem in
-          for text in [problem.origin, problem.path, problem.message, problem.kind] { writer.write(text) }
-        }
-        writer.write(report.outcomes) { $0.write($1) }
-      case .done(let hasChanged):
-        writer.write(Result.done.rawValue)
-        writer.write(hasChanged)
-      case .user(.user(_, let hasChanged)):
-        writer.write(Result.done.rawValue)
-        writer.write(hasChanged)
-      case .user(.erased(let isWhole)):
-        writer.write(Result.done.rawValue)
-        writer.write(!isWhole)
-      case .user(.refused(let refusal)):
-        writer.write(Result.refused.rawValue)
-        writer.write(refusal.sentence)
-      case .conversation:  // of no command that comes this way
-        writer.write(Result.done.rawValue)
-        writer.write(false)
-      case .refused(let reason):
-        writer.write(Result.refused.rawValue)
-        writer.write(reason)
-      }
-    }
+    writer.write(results) { write($1, &$0) }
     return writer.bytes
+  }
+
+  private static func write(_ result: CommandResult, _ writer: inout FrameWriter) {
+    switch result {
+    case .takenIn(let report):
+      writer.write(Result.takenIn.rawValue)
+      writer.write(UInt32(clamping: report.added))
+      writer.write(UInt32(clamping: report.known))
+      writer.write(UInt32(clamping: report.knownNotCompleted))
+      writer.write(UInt32(clamping: report.knownDeleted))
+      writer.write(report.problems) { writer, problem in
+        for text in [problem.origin, problem.path, problem.message, problem.kind] { writer.write(text) }
+      }
+      writer.write(report.outcomes) { $0.write($1) }
+    case .done(let hasChanged):
+      writer.write(Result.done.rawValue)
+      writer.write(hasChanged)
+    case .refused(let reason):
+      writer.write(Result.refused.rawValue)
+      writer.write(reason)
+    // Less is told of these: the client reads the ledger.
+    case .user(.user(_, let hasChanged)): write(.done(hasChanged: hasChanged), &writer)
+    case .user(.erased(let isWhole)): write(.done(hasChanged: !isWhole), &writer)
+    case .user(.refused(let refusal)): write(.refused(refusal.sentence), &writer)
+    case .conversation(let result): write(result.outcome, &writer)
+    }
   }
 
   static func welcome() -> [UInt8] { FrameWriter(.welcome).bytes }

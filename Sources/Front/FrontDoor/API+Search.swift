@@ -49,22 +49,7 @@ extension API {
       writer.key("message")
       writer.raw(told)
       writer.key("excerpts")
-      writer.array { writer in
-        for excerpt in hit.excerpts {
-          writer.object { writer in
-            writer.member("field", excerpt.field.rawValue)
-            writer.key("parts")
-            writer.array { writer in
-              for part in excerpt.parts {
-                writer.object { writer in
-                  writer.member("text", part.text)
-                  writer.member("isMatch", part.isMatch)
-                }
-              }
-            }
-          }
-        }
-      }
+      writer.array { writer in for excerpt in hit.excerpts { excerpt.write(to: &writer) } }
     }
   }
 }

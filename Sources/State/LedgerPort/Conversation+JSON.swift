@@ -102,3 +102,21 @@ public struct Receipts: Sendable, Equatable {
     writer.member("read", Int64(read.count))
   }
 }
+
+extension SearchHit.Excerpt {
+  /// Writes an object.
+  public func write(to writer: inout JSONWriter) {
+    writer.object { writer in
+      writer.member("field", field.rawValue)
+      writer.key("parts")
+      writer.array { writer in
+        for part in parts {
+          writer.object { writer in
+            writer.member("text", part.text)
+            writer.member("isMatch", part.isMatch)
+          }
+        }
+      }
+    }
+  }
+}

@@ -216,6 +216,15 @@ public enum ConversationResult: Sendable, Equatable {
     case conflict(String)
     /// A wrong value: its name, and a sentence without its full stop.
     case invalid(String, String)
+
+    /// For operators of the server: a sentence without its full stop.
+    public var sentence: String {
+      switch self {
+      case .notFound: "there is no such conversation or message"
+      case .forbidden(let reason), .conflict(let reason): reason
+      case .invalid(let name, let reason): "'\(name)' \(reason)"
+      }
+    }
   }
 }
 

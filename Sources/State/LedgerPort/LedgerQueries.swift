@@ -123,6 +123,8 @@ public protocol LedgerQueries: AnyObject {
   /// - Parameter user: `nil`: all conversations.
   func search(_ query: SearchQuery, for user: String?, after: PageMark?, limit: Int) throws(LedgerError)
     -> Page<SearchHit>
+  /// The message of a sender with a client's id; `nil`: there is none.
+  func message(writtenAs clientId: String, by sender: String) throws(LedgerError) -> Message?
   /// The visible messages of a conversation, newest first.
   ///
   /// - Parameters:

@@ -62,6 +62,10 @@ extension SQLiteLedger {
     return view
   }
 
+  public func message(writtenAs clientId: String, by sender: String) throws(LedgerError) -> Message? {
+    try reading { try message(ofClient: clientId, from: sender) }
+  }
+
   public func messages(
     in conversation: Conversation, seenBy member: Member?, before: Int64?, limit: Int
   ) throws(LedgerError) -> [Message] {

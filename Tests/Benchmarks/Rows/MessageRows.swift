@@ -27,8 +27,11 @@ enum MessageRows {
   private static func words(_ random: inout SplitMix) -> [String] {
     (0..<20_000).map { rank in
       var word = ""
-      for _ in 0..<(2 + random.next() % 4 + (rank > 500 ? 2 : 0)) {
-        word += ["ba", "de", "fi", "go", "hu", "ka", "le", "mi", "no", "ru"][Int(random.next() % 10)]
+      for _ in 0..<(1 + random.next() % 3 + (rank > 500 ? 1 : 0)) {
+        word +=
+          ["b", "c", "d", "f", "g", "h", "k", "l", "m", "n", "p", "r", "s", "t", "v", "w"][
+            Int(random.next() % 16)]
+        word += ["a", "e", "i", "o", "u"][Int(random.next() % 5)]
       }
       return word
     }

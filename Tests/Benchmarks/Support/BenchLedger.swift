@@ -73,7 +73,9 @@ final class BenchLedger {
       let part = commands[start..<min(start + 500, commands.count)]
       let reply = try exchange { $0.commands = part.map { .conversation($0) } }
       for result in reply.results {
-        if case .conversation(.refused(let refusal)) = result { throw BenchError("it is refused: \(refusal)") }
+        if case .conversation(.refused(let refusal)) = result {
+          throw BenchError("it is refused: \(refusal)")
+        }
       }
     }
   }

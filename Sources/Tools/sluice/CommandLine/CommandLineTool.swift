@@ -16,6 +16,7 @@ enum CommandLineTool {
       PauseVerb.self, ResumeVerb.self, ResetVerb.self,
       TokensAdd.self, TokensList.self, TokensRevoke.self, UsersAdd.self, UsersList.self,
       UsersShow.self, UsersPassword.self, UsersDisable.self, UsersEnable.self, UsersErase.self,
+      Send.self, Conversations.self, ConversationsBegin.self, Messages.self, Search.self,
       Downloads.self, Deliveries.self, DeadLettersList.self, DeadLettersRetry.self, DeadLettersDrop.self,
       StatusCommand.self, List.self, Show.self, Get.self, Report.self, Watch.self, Replay.self, Verify.self,
       Backup.self, Rekey.self, CheckCommand.self, Lint.self, Graph.self, SchemaCommand.self,

@@ -26,6 +26,8 @@ struct Style {
   }
 
   /// Dimmed, for less important text.
+  func bold(_ text: String) -> String { isColored ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
+
   func faint(_ text: String) -> String { isColored ? "\u{1B}[2m\(text)\u{1B}[0m" : text }
 
   private static func color(of word: String) -> Int? {
