@@ -203,7 +203,11 @@ struct AccessTests {
 
   @Test func aTokenThatExpiredOrWasRevokedIsNone() throws {
     try place.add("late", expiresAt: 1)
-    #expect(try place.ask("GET", "/v1/attachments", authorization: ["Bearer late"]).status == 401)
+    let late = try place.ask("GET", "/v1/attachments", authorization: ["Bearer late"])
+    #expect(late.status == 401)
+    #expect(
+      late.fields.first { $0.name == "WWW-Authenticate" }?.value
+        == #"Bearer realm="sluice", error="invalid_token", error_description="the token has expired""#)
     try place.add("gone")
     #expect(try place.ask("GET", "/v1/attachments", authorization: ["Bearer gone"]).status == 200)
     try place.revoke("gone")

@@ -180,6 +180,28 @@ struct IdentityTests {
     #expect(isTaken(256) && !isTaken(257))
   }
 
+  /// Of a token that the issuer has not signed, nothing is told.
+  @Test func aRefusalSaysWhy() throws {
+    let (signer, other) = (try Signer("ES256"), try Signer("ES256"))
+    let tokens = try tokens([signer.published(id: "a")])
+    func refusal(_ claims: String, by signer: Signer) -> JSONWebTokens.Refusal? {
+      do throws(JSONWebTokens.Refusal) {
+        _ = try tokens.check(signer.token(claims), at: Self.clock)
+        return nil
+      } catch {
+        return error
+      }
+    }
+    let late = #"{"iss":"https://id","aud":"sluice","sub":"ann","exp":\#(Self.now - 31)}"#
+    #expect(refusal(late, by: signer) == .expired && refusal(late, by: other) == .unsigned)
+    #expect(refusal(#"{"iss":"https://id","aud":"x","sub":"ann","exp":1}"#, by: signer) == .audience)
+    #expect(refusal(#"{"iss":"https://other"}"#, by: signer) == .issuer)
+    #expect(refusal(#"{"iss":"https://id","aud":"sluice","sub":"ann"}"#, by: signer) == .noExpiry)
+    #expect(refusal(Self.claims(#","nbf":\#(Self.now + 31)"#), by: signer) == .notYet)
+    #expect(refusal(Self.claims(), by: signer) == nil)
+    for refusal in JSONWebTokens.Refusal.allCases { #expect(!refusal.message.contains("\"")) }
+  }
+
   @Test func aTokenThatIsSignedWronglyOpensNothing() throws {
     let (rsa, ec, other) = (try Signer("RS256"), try Signer("ES256"), try Signer("ES256"))
     let tokens = try tokens([rsa.published(id: "r"), ec.published(id: "a")])

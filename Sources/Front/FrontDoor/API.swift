@@ -224,11 +224,9 @@ final class API {
   func token(of request: FrontRequest) throws -> AccessToken? {
     let values = request.values("authorization")
     if values.isEmpty { return try tokenOfPage(request) }
-    guard values.count == 1, let text = Self.bearer(values[0]), let token = try token(text),
-      token.isValid(at: Clock.now())
-    else {
-      throw Problem.unauthorized
-    }
+    guard values.count == 1, let text = Self.bearer(values[0]) else { throw Problem.unauthorized }
+    guard let token = try token(text) else { throw Problem.refused("the token is unknown") }
+    if let fault = token.fault(at: Clock.now()) { throw Problem.refused(fault) }
     return token
   }
 
@@ -262,11 +260,18 @@ final class API {
   }
 
   private func token(_ text: String) throws -> AccessToken? {
+    let bearer: JSONWebTokens.Bearer
     guard Self.isSigned(text) else {
       let digest = digest(text)
       return try recollection.token(digest) { try ledger.token(hash: digest) }
     }
-    return try identity?.bearer(text, at: Clock.now()).map { try signed($0) }
+    guard let identity else { return nil }
+    do throws(JSONWebTokens.Refusal) {
+      bearer = try identity.check(text, at: Clock.now())
+    } catch {
+      throw Problem.refused(error.message)
+    }
+    return try signed(bearer)
   }
 
   /// The user of a token that another program has signed.

@@ -52,6 +52,19 @@ struct Problem: Error {
     remedy: "send 'Authorization: Bearer TOKEN'; `sluice tokens add NAME` makes one",
     fields: [.init("WWW-Authenticate", "Bearer realm=\"sluice\"")])
 
+  /// A token came along that opens nothing (RFC 6750, 3.1).
+  ///
+  /// - Parameter reason: without double quotes.
+  static func refused(_ reason: String) -> Problem {
+    Problem(
+      401, "unauthorized", reason, remedy: "send 'Authorization: Bearer TOKEN' with a token that is valid",
+      fields: [
+        .init(
+          "WWW-Authenticate",
+          "Bearer realm=\"sluice\", error=\"invalid_token\", error_description=\"\(reason)\"")
+      ])
+  }
+
   static let forbidden = Problem(403, "forbidden", "this token may see this, and not change it")
 
   static func noSuchParameter(_ name: String, _ route: Route) -> Problem {

@@ -93,24 +93,50 @@ public final class JSONWebTokens: Sendable {
     state.withLock { $0.keys = keys }
   }
 
-  /// Who comes with a token; `nil`: it opens nothing.
+  /// Why a token opens nothing. Nothing is told of what a token says that the issuer has not signed.
+  public enum Refusal: Error, Sendable, Equatable, CaseIterable {
+    case malformed, unsigned, issuer, audience, noExpiry, expired, notYet, subject
+
+    /// A sentence without its full stop.
+    public var message: String {
+      switch self {
+      case .malformed: "the token is no signed JSON Web Token"
+      case .unsigned: "the token is not signed by a known key of the issuer"
+      case .issuer: "the token is from another issuer ('iss')"
+      case .audience: "the token is for another audience ('aud')"
+      case .noExpiry: "the token never expires; it needs an 'exp'"
+      case .expired: "the token has expired ('exp')"
+      case .notYet: "the token is not valid yet ('nbf')"
+      case .subject: "the token names no user ('sub')"
+      }
+    }
+  }
+
+  /// Who comes with a token; `nil`: it opens nothing. See ``check(_:at:)``.
+  public func bearer(_ token: String, at now: Int64) -> Bearer? { try? check(token, at: now) }
+
+  /// Who comes with a token.
   ///
   /// - Parameter now: in milliseconds since 1970.
-  public func bearer(_ token: String, at now: Int64) -> Bearer? {
+  public func check(_ token: String, at now: Int64) throws(Refusal) -> Bearer {
     let parts = token.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 3, token.utf8.count <= Self.tokenLimit, let header = object(parts[0]),
-      let signature = Base64URL.bytes(parts[2]),
-      let key = key(for: header), key.hasSigned(Array("\(parts[0]).\(parts[1])".utf8), signature),
-      let claims = object(parts[1])
-    else { return nil }
-    guard let named = claims["iss"], isText(named, issuer), isFor(claims["aud"]),
-      let expires = Self.time(claims["exp"]), expires > now - Self.leeway,
-      claims["nbf"] == nil || Self.time(claims["nbf"]).map({ $0 <= now + Self.leeway }) ?? false,
-      let subject = claims["sub"], subject.kind == .text, (1...256).contains(subject.text.utf8.count),
+      let signature = Base64URL.bytes(parts[2])
+    else { throw .malformed }
+    guard let key = key(for: header), key.hasSigned(Array("\(parts[0]).\(parts[1])".utf8), signature) else {
+      throw .unsigned
+    }
+    guard let claims = object(parts[1]) else { throw .malformed }
+    guard let named = claims["iss"], isText(named, issuer) else { throw .issuer }
+    if !isFor(claims["aud"]) { throw .audience }
+    guard let expires = Self.time(claims["exp"]) else { throw .noExpiry }
+    if expires <= now - Self.leeway { throw .expired }
+    if claims["nbf"] != nil, Self.time(claims["nbf"]).map({ $0 > now + Self.leeway }) ?? true { throw .notYet }
+    guard let subject = claims["sub"], subject.kind == .text, (1...256).contains(subject.text.utf8.count),
       !subject.text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }),
       // It stands for what is no character, such as half of one: two such names would be the same.
       !subject.text.unicodeScalars.contains("\u{FFFD}")
-    else { return nil }
+    else { throw .subject }
     return Bearer(name: subject.text, expiresAt: expires, key: key.thumbprint)
   }
 

@@ -40,8 +40,13 @@ public struct AccessToken: Sendable, Equatable {
   /// Whether it opens anything.
   ///
   /// - Parameter now: in milliseconds since 1970.
-  public func isValid(at now: Int64) -> Bool {
-    revokedAt == nil && !isDisabled && expiresAt.map { now < $0 } ?? true
+  public func isValid(at now: Int64) -> Bool { fault(at: now) == nil }
+
+  /// Why it opens nothing: a sentence without its full stop; `nil`: it is valid.
+  public func fault(at now: Int64) -> String? {
+    if revokedAt != nil { return "the token was revoked" }
+    if isDisabled { return "the user of the token is disabled" }
+    return expiresAt.map { now >= $0 } == true ? "the token has expired" : nil
   }
 
   /// Digits of an id.

@@ -59,7 +59,7 @@ struct ErasureTests {
       let all = try ask("GET", "/v1/attachments", token).json["attachments"].elements
       return all.map { $0["status"].text } == ["completed", "completed"]
     }
-    #expect(try left(Self.words).count == Self.words.count)
+    try Resident.wait("all of it is on the disk") { try left(Self.words).count == Self.words.count }
 
     for (body, status) in [("{}", 400), (#"{"currentPassword":"wrong horse"}"#, 403)] {
       #expect(try ask("DELETE", "/v1/me", token, body).status == status)
