@@ -111,7 +111,7 @@ verdict() { # log, status; sets `word`
     fi
 }
 
-row() { printf '%-21s%-14s%7s  %s\n' "$@"; }
+row() { printf '%-28s%-14s%7s  %s\n' "$@"; }
 
 # Takes guards out of a copy of its own, `together` at a time, and runs the tests of each.
 take_out_each() { # the copy's number, names

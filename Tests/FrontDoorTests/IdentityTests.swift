@@ -180,7 +180,7 @@ struct IdentityTests {
     #expect(isTaken(256) && !isTaken(257))
   }
 
-  /// Of a token that the issuer has not signed, nothing is told.
+  /// The claims of a token without a valid signature are not told.
   @Test func aRefusalSaysWhy() throws {
     let (signer, other) = (try Signer("ES256"), try Signer("ES256"))
     let tokens = try tokens([signer.published(id: "a")])

@@ -63,7 +63,7 @@ extension ModelReader {
 }
 
 extension ModelRows {
-  /// What a message is found by: the words of its text, and those of the names and texts of its attachments.
+  /// The words of a message's text, and of the names and texts of its attachments.
   struct Document {
     var name: MessageName
     var fields: [[String]]

@@ -3,7 +3,7 @@ import Pipeline
 import Platform
 import Testing
 
-/// Users that are erased.
+/// The erasure of users.
 struct ErasedUserTests {
   /// Repeats the command until the erasure is whole.
   ///
@@ -100,7 +100,7 @@ struct ErasedUserTests {
     }
     #expect(try addAgain("ann") == .user(.refused(.idTaken)))
     guard case .user(.user)? = try addAgain("other") else { return #expect(Bool(false)) }
-    // A user without a record, and one that nobody has heard of.
+    // A user without a record.
     try erase("eve", bench)
     #expect(try bench.reader.account("eve")?.user.erasedAt != nil)
     #expect(try bench.reader.users(matching: "ann", limit: 9).isEmpty)

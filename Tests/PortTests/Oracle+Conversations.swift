@@ -48,7 +48,7 @@ extension Oracle {
   ) {
     let present = members.filter(\.isPresent)
     if row.kind == .direct {
-      // A user that is erased leaves, and loses its name.
+      // An erased user leaves, and loses its name.
       expect(members.count == 2 && pair != nil, "\(row.id) is of \(members.count)")
       expect(members.allSatisfy { $0.isPresent || $0.name == nil }, "somebody left \(row.id)")
     }

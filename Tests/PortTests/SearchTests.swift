@@ -49,7 +49,7 @@ struct SearchTests {
     #expect(try numbers(bench, "secret in:h", "ann") == [])
     #expect(try numbers(bench, "secret", "eve") == [])
     #expect(try numbers(bench, "secret", nil).count == 3)
-    // What changes after a leaving is not found by the words of either time.
+    // A message with a change after the leaving is not found, by its old and by its new words.
     _ = try bench.say(.user("ben"), "g", .remove("ben"))
     _ = try bench.say(.user("ann"), "g", .edit(1, text: "public"))
     _ = try bench.write("g", "ann", "a3", "secret four")
@@ -86,7 +86,7 @@ struct SearchTests {
     #expect(try numbers(bench, "has:mp3") == [])
   }
 
-  /// Of equal contents the text comes once, and may come late.
+  /// The text of equal contents comes once, perhaps late.
   @Test(arguments: Engine.allCases) func textsThatStagesFoundAreSearched(engine: Engine) throws {
     let bench = try Bench(engine)
     try bench.group("c", ["ann", "ben"])

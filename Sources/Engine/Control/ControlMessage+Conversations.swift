@@ -61,7 +61,7 @@ extension ControlMessage {
 }
 
 extension ConversationResult {
-  /// Of a command that came this way: whether it has changed something, or why it was refused.
+  /// The part that the client is told.
   var outcome: CommandResult {
     switch self {
     case .begun(_, let isNew), .written(_, let isNew): .done(hasChanged: isNew)

@@ -246,7 +246,7 @@ enum ControlMessage {
     case .refused(let reason):
       writer.write(Result.refused.rawValue)
       writer.write(reason)
-    // Less is told of these: the client reads the ledger.
+    // The client reads the rest in the ledger.
     case .user(.user(_, let hasChanged)): write(.done(hasChanged: hasChanged), &writer)
     case .user(.erased(let isWhole)): write(.done(hasChanged: !isWhole), &writer)
     case .user(.refused(let refusal)): write(.refused(refusal.sentence), &writer)

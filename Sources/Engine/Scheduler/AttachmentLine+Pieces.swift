@@ -69,7 +69,7 @@ extension AttachmentLine {
     }
   }
 
-  /// The texts for searches. What cannot be read is left out.
+  /// The texts for searches, without unreadable ones.
   private func texts(among held: [HeldPiece], _ hashes: [[UInt8]], _ flight: Flight) -> [ContentText] {
     zip(held.filter { $0.piece.kind == .derived }, hashes).compactMap { held, sha256 in
       guard ContentText.isOne(name: held.piece.name, mediaType: held.piece.derivedType) else { return nil }
@@ -82,7 +82,7 @@ extension AttachmentLine {
       } catch {
         return nil
       }
-      // Nothing of a character that is cut.
+      // The last character may be cut.
       if end < range.upperBound { bytes.removeLast(bytes.reversed().prefix { $0 & 0xC0 == 0x80 }.count + 1) }
       return ContentText(sha256: sha256, bytes)
     }

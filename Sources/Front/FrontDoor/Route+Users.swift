@@ -67,11 +67,11 @@ extension Route {
 
     static let eraseMe = Facts(
       users: "DELETE", "/v1/me", known.subtracting([.service]),
-      "erase oneself, with all that one has written and sent",
+      "erase oneself, with all messages and attachments",
       answers: [(204, empty("nothing is left but the id"))],
       body: json(#""currentPassword":\#(optionalText)"#))
     static let eraseUser = Facts(
-      users: "DELETE", "/v1/users/{user}", operators, "erase a user, with all that it has written and sent",
+      users: "DELETE", "/v1/users/{user}", operators, "erase a user, with all its messages and attachments",
       answers: [(204, empty("nothing is left but the id"))])
 
     private static let session = #""device":\#(optionalText),"cookie":{"type":["boolean","null"]}"#

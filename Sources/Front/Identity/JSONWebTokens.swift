@@ -93,7 +93,7 @@ public final class JSONWebTokens: Sendable {
     state.withLock { $0.keys = keys }
   }
 
-  /// Why a token opens nothing. Nothing is told of what a token says that the issuer has not signed.
+  /// Why a token is refused. The claims of a token without a valid signature are not told.
   public enum Refusal: Error, Sendable, Equatable, CaseIterable {
     case malformed, unsigned, issuer, audience, noExpiry, expired, notYet, subject
 
@@ -112,10 +112,10 @@ public final class JSONWebTokens: Sendable {
     }
   }
 
-  /// Who comes with a token; `nil`: it opens nothing. See ``check(_:at:)``.
+  /// The bearer of a token; `nil`: it is refused. See ``check(_:at:)``.
   public func bearer(_ token: String, at now: Int64) -> Bearer? { try? check(token, at: now) }
 
-  /// Who comes with a token.
+  /// The bearer of a token.
   ///
   /// - Parameter now: in milliseconds since 1970.
   public func check(_ token: String, at now: Int64) throws(Refusal) -> Bearer {
@@ -131,7 +131,9 @@ public final class JSONWebTokens: Sendable {
     if !isFor(claims["aud"]) { throw .audience }
     guard let expires = Self.time(claims["exp"]) else { throw .noExpiry }
     if expires <= now - Self.leeway { throw .expired }
-    if claims["nbf"] != nil, Self.time(claims["nbf"]).map({ $0 > now + Self.leeway }) ?? true { throw .notYet }
+    if claims["nbf"] != nil, Self.time(claims["nbf"]).map({ $0 > now + Self.leeway }) ?? true {
+      throw .notYet
+    }
     guard let subject = claims["sub"], subject.kind == .text, (1...256).contains(subject.text.utf8.count),
       !subject.text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }),
       // It stands for what is no character, such as half of one: two such names would be the same.

@@ -270,16 +270,16 @@ public struct ContentText: Sendable, Equatable {
   public var sha256: [UInt8]
   public var text: String
 
-  /// - Parameter bytes: hostile; what is no UTF-8 in them is replaced.
+  /// - Parameter bytes: hostile; invalid UTF-8 in them is replaced.
   public init(sha256: [UInt8], _ bytes: some Collection<UInt8>) {
     self.sha256 = sha256
     text = String(decoding: bytes.map { $0 == 0 ? 0x20 : $0 }, as: UTF8.self)
   }
 
-  /// So many bytes of a text are kept.
+  /// The bytes of a text that are kept.
   public static let longest = 64 << 10
 
-  /// Whether an object is a text that searches look at: those of the stages `text` and `mail`.
+  /// Whether searches look at an object: a text of the stage `text` or `mail`.
   public static func isOne(name: String, mediaType: String) -> Bool {
     ["text", "body"].contains(name) && mediaType == "text/plain"
   }

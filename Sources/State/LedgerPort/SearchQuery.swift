@@ -1,6 +1,6 @@
 /// A search among messages.
 public struct SearchQuery: Sendable, Equatable {
-  /// A word, or several that stand next to each other.
+  /// A word, or a sequence of words.
   public struct Phrase: Sendable, Equatable {
     public var text: String
     /// The last word is the beginning of a word.
@@ -39,7 +39,7 @@ public struct SearchQuery: Sendable, Equatable {
 
   /// Reads a search as a person types it: words, phrases in quotes, and the filters `from:`, `in:`, `has:`, `before:` and `after:`.
   ///
-  /// What is typed last is the beginning of a word, unless a space or a quote ends it. `now` is for times such as `2h`.
+  /// The last word is the beginning of a word, unless a space or a quote ends it. `now` is for times such as `2h`.
   public init(_ typed: String, now: Int64) throws(Fault) {
     if typed.utf8.count > Self.longest { throw Fault(message: "has at most \(Self.longest) bytes") }
     var rest = typed[...]
@@ -74,7 +74,7 @@ public struct SearchQuery: Sendable, Equatable {
     character.isLetter || character.isNumber || character.isSymbol && !character.isASCII
   }
 
-  /// Takes a word, or what stands in quotes. A quote within quotes is written twice.
+  /// Takes a word or a quoted text. A quote within quotes is written twice.
   ///
   /// - Returns: whether a quote ends it.
   private static func takeValue(_ rest: inout Substring) -> (value: String, isEnded: Bool) {
@@ -114,7 +114,7 @@ public struct SearchQuery: Sendable, Equatable {
 
 /// A found message.
 public struct SearchHit: Sendable, Equatable {
-  /// What a match is in.
+  /// The place of a match.
   public enum Field: String, Sendable, CaseIterable {
     case text, fileNames, contents
   }

@@ -82,7 +82,7 @@ public struct Account: Sendable, Equatable {
   public var user: User
   /// The salted hash of its password, as `PasswordHash` writes it; `nil`: it cannot sign in.
   public var password: String?
-  /// Where its erasure goes on; `nil`: it has not begun, or is whole.
+  /// The place at which its erasure continues; `nil`: the erasure has not begun, or is whole.
   package var erasing: EraseMark?
 
   package init(_ user: User, password: String?) { (self.user, self.password) = (user, password) }

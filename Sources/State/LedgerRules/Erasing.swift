@@ -73,14 +73,14 @@ extension LedgerRows {
     return last
   }
 
-  /// A direct conversation, too, which nobody else leaves.
+  /// An erased user leaves direct conversations, too.
   private mutating func leave(_ conversation: Conversation, _ id: String, _ tally: inout ExchangeTally)
     throws(Failure)
   {
     guard let conversation = try self.conversation(conversation.id),
       let member = try member(id, of: conversation.key)
     else { return }
-    // The others are told of the missing name.
+    // The other members are told of the missing name.
     if !member.isPresent { return _ = try set(member, of: conversation, &tally) }
     _ = try remove(id, from: conversation, &tally)
   }

@@ -184,14 +184,14 @@ package protocol LedgerRows {
   mutating func setAccount(_ account: Account) throws(Failure)
   /// The first conversation of a member or former member with this key or a later one.
   func nextConversation(of user: String, from key: Int64) throws(Failure) -> Conversation?
-  /// The messages of a sender with numbers in a range, without those that were deleted and whose client's id is forgotten.
+  /// The messages of a sender with numbers in a range, without deleted messages that have lost their client's id.
   func messages(from sender: String, in conversationId: String, after: Int64, upTo last: Int64)
     throws(Failure)
     -> [Message]
   /// The ids of some attachments of a sender, in order.
   ///
   /// - Parameter key: where to begin.
-  /// - Returns: the last key that was looked at; `nil`: there are no more.
+  /// - Returns: the last visited key; `nil`: there are no more.
   func attachments(from sender: String, after key: Int64) throws(Failure) -> (ids: [String], last: Int64?)
   mutating func prolongSession(_ token: String, until: Int64) throws(Failure)
   /// Removes the ended sessions of a user, and the sessions with the earliest ends, so that at most so many stay.

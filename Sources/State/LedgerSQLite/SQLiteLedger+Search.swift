@@ -50,7 +50,7 @@ extension SQLiteLedger {
 
   // MARK: Searching
 
-  /// One page looks at so many messages with the words.
+  /// The messages with the words that one page looks at.
   private static let candidates: Int64 = 20_000
 
   /// Ends the reading of rows.
@@ -126,7 +126,7 @@ extension SQLiteLedger {
          ON CONFLICT DO UPDATE SET text = excluded.text, names = excluded.names, contents = excluded.contents
           WHERE (text, names, contents) IS NOT (excluded.text, excluded.names, excluded.contents)
         """)
-    /// Of a message in which nothing can be found any more.
+    /// Removes the document of a message without a text and a name.
     static let forget = SQLText(
       """
       DELETE FROM documents WHERE conversation = (SELECT key FROM conversations WHERE id = ?1) AND number = ?2
@@ -163,7 +163,7 @@ extension SQLiteLedger {
 
     static let all = [WordIndex("words", "text"), WordIndex("user_names", "name")]
 
-    /// - Parameter column: one of its columns.
+    /// - Parameter column: any column of the index.
     private init(_ name: String, _ column: String) {
       isEmpty = SQLText("SELECT NOT EXISTS (SELECT 1 FROM \(name)_idx)")
       add = SQLText("INSERT INTO \(name) (rowid, \(column)) VALUES (-1, 'x')")
@@ -184,7 +184,7 @@ extension SearchHit.Excerpt {
     var (part, isMatch) = ("", false)
     func add() {
       if part.isEmpty { return }
-      // What is next to a match is kept.
+      // The side next to a match is kept.
       if part.count > Self.longest {
         part = parts.isEmpty && !isMatch ? "…" + part.suffix(Self.longest) : part.prefix(Self.longest) + "…"
       }

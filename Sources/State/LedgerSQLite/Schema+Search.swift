@@ -1,13 +1,13 @@
 extension Schema {
-  /// The tables of the search, beside those of conversations and attachments.
+  /// The tables of the search.
   static let searchTables = """
-    -- Texts that stages found in attachments of conversations, by the derived objects that have them.
+    -- Texts of attachments of conversations, by the derived object with the text.
     CREATE TABLE texts (
       sha256 BLOB PRIMARY KEY CHECK (length(sha256) = 32),
       text TEXT NOT NULL
     ) STRICT;
 
-    -- What can be found of messages. The characters that mark matches are missing in it.
+    -- The searchable parts of messages, without the characters that mark matches.
     CREATE VIEW findable (conversation, number, conversation_id, message_id, text, names, contents) AS
     SELECT c.key, m.number, m.conversation_id, m.message_id, replace(replace(coalesce(m.text, ''), char(1), ' '), char(2), ' '),
       coalesce((SELECT replace(replace(substr(group_concat(n.file_name, char(10)), 1, 65536), char(1), ' '), char(2), ' ')

@@ -29,7 +29,7 @@ struct SearchSelection {
       """
     if let user {
       tables += " CROSS JOIN members x ON x.conversation = d.conversation AND x.user = \(bind(.text(user)))"
-      // A former member finds what has not changed since.
+      // A former member finds the messages without a later change.
       conditions.append(
         "d.number >= x.first_number AND (x.left_number IS NULL OR d.number <= x.left_number AND m.changed <= x.left_change)"
       )
@@ -81,7 +81,7 @@ struct SearchSelection {
     "room : (" + rooms.map { "\"c\($0)\"" }.joined(separator: " OR ") + ")"
   }
 
-  /// All phrases. In quotes nothing is syntax, but for a quote, which is written twice, and the end of a C string.
+  /// All phrases, in quotes. Within quotes, only a quote and the end of a C string are syntax.
   private static func match(_ phrases: [SearchQuery.Phrase]) -> String {
     let quoted = phrases.map { phrase in
       var text = "\""
@@ -100,7 +100,7 @@ struct SearchSelection {
   static let begin: Unicode.Scalar = "\u{1}"
   static let end: Unicode.Scalar = "\u{2}"
 
-  /// Of the columns of ``SearchHit/Field``, in their order.
+  /// The columns are in the order of ``SearchHit/Field``.
   static let excerpts: StaticString = """
     SELECT snippet(words, 1, char(1), char(2), '…', 24), snippet(words, 2, char(1), char(2), '…', 24),
       snippet(words, 3, char(1), char(2), '…', 24)

@@ -2,12 +2,11 @@ import CSQLite
 import CUnistring
 import Glibc
 
-/// The words of a text, for indexes of FTS5: those of SQLite's `unicode61`, and each character of a script without spaces between words.
+/// Cuts a text into words for indexes of FTS5: the words of SQLite's `unicode61`, and single characters in scripts without spaces.
 ///
-/// Words that people take for the same are the same: small and capital letters, with and without accents, composed and decomposed, of
-/// full and half width (UAX #15, NFKD; UAX #21, case folding). A search for several characters of a script without spaces is a search
-/// for a phrase. It finds words of any length and needs no dictionary; SQLite's `trigram` finds none with fewer than three characters
-/// (https://sqlite.org/fts5.html#the_trigram_tokenizer).
+/// The case of letters, their accents, their width and their composition make no difference (UAX #15, NFKD; UAX #21, case folding). A
+/// search for several characters of a script without spaces is a search for a phrase: it finds words of any length and needs no
+/// dictionary. SQLite's `trigram` finds no words with fewer than three characters (https://sqlite.org/fts5.html#the_trigram_tokenizer).
 final class WordTokenizer {
   /// As in `tokenize = 'words'`.
   static let name: StaticString = "words"
@@ -80,7 +79,7 @@ final class WordTokenizer {
       return own.tokenize(UnsafeBufferPointer(start: text, count: Int(count)), flags, context, tell)
     }
 
-  /// A part of a text on its way through `unicode61`: who is told, and where the part begins.
+  /// A part of a text on its way through `unicode61`, with the receiver of its words.
   private struct Part {
     var context: UnsafeMutableRawPointer?
     var tell: Tell
@@ -198,7 +197,7 @@ final class WordTokenizer {
     }
   }
 
-  /// The length in bytes of a character that is a word of its own, with the marks of kana that follow; 0: there is none.
+  /// The length in bytes of a one-character word with its marks; 0: there is no such word here.
   private static func widthOfWord(_ text: UnsafeBufferPointer<CChar>, _ place: Int) -> Int {
     guard let (scalar, width) = scalar(text, place), isWord(scalar) else { return 0 }
     var end = place + width

@@ -8,7 +8,7 @@ import Platform
 enum MessageRows {
   private static let people = 1000
   private static let membersOfOne = 8
-  /// People of whom each row is measured, so that no answer is in a cache.
+  /// Each row is measured for so many people, so that no answer is in a cache.
   private static let readers = 20
 
   static func run(_ settings: Settings, _ ground: Ground, _ report: Report) {
@@ -23,7 +23,7 @@ enum MessageRows {
     }
   }
 
-  /// Words of which a few are in most messages, as in languages (Zipf's law): the nth is n times rarer than the first.
+  /// Words with the frequencies of a language (Zipf's law): the nth word is n times rarer than the first.
   private static func words(_ random: inout SplitMix) -> [String] {
     (0..<20_000).map { rank in
       var word = ""

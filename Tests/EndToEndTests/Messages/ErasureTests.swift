@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A user that is erased leaves nothing behind.
+/// Nothing of an erased user is left on the disk.
 struct ErasureTests {
   private let folder: TemporaryFolder
   private let served: ServedHome
@@ -21,7 +21,7 @@ struct ErasureTests {
     return (answer.status, (try? JSON(answer.text)) ?? .null)
   }
 
-  /// The words that are in a file of the home.
+  /// The words in the files of the home.
   private func left(_ words: [String]) throws -> [String] {
     var found: Set<String> = []
     let home = "\(folder.path)/\(served.home)"

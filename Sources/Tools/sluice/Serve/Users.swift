@@ -255,7 +255,7 @@ private enum UserDesk {
     try apply(command, CommandDesk(home))
   }
 
-  /// The same. Of an erasure: whether it is not whole yet.
+  /// The same. An erasure has changed something as long as it is not whole.
   static func apply(_ command: UserCommand, _ desk: CommandDesk) throws -> Bool? {
     switch try desk.apply([.user(command)]).first {
     case .user(.user(_, let hasChanged)), .done(let hasChanged): return hasChanged
