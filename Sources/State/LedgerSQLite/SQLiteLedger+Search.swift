@@ -116,7 +116,24 @@ extension SQLiteLedger {
 
   enum IndexText {
     private static let columns = "conversation, number, text, names, contents"
-    private static let found = "SELECT \(columns) FROM findable f"
+    /// What documents are to be. No view, since `PRAGMA integrity_check` does not look for lost pages if the first table in SQLite's hash
+    /// is a view (SQLite 3.40).
+    private static let findable = """
+      (
+      SELECT c.key AS conversation, m.number, m.conversation_id, m.message_id,
+        replace(replace(coalesce(m.text, ''), char(1), ' '), char(2), ' ') AS text,
+        coalesce((SELECT replace(replace(substr(group_concat(n.file_name, char(10)), 1, 65536), char(1), ' '), char(2), ' ')
+          FROM (SELECT a.file_name FROM attachments a WHERE a.conversation_id = m.conversation_id AND a.message_id = m.message_id
+            ORDER BY a.key LIMIT 1000) n), '') AS names,
+        coalesce((SELECT replace(replace(substr(group_concat(n.text, char(10)), 1, 65536), char(1), ' '), char(2), ' ')
+          FROM (SELECT t.text FROM attachments a JOIN derived d ON d.attachment_key = a.key JOIN texts t ON t.sha256 = d.sha256
+            WHERE a.conversation_id = m.conversation_id AND a.message_id = m.message_id AND a.status = 'completed'
+            ORDER BY a.key, d.name LIMIT 1000) n), '') AS contents
+      FROM messages m JOIN conversations c ON c.id = m.conversation_id
+      WHERE m.number IS NOT NULL AND m.deleted_at IS NULL
+      )
+      """
+    private static let found = "SELECT \(columns) FROM \(findable) f"
     private static let insert = "INSERT INTO documents (\(columns)) "
     private static let isNone = "text = '' AND names = '' AND contents = ''"
 
@@ -130,7 +147,7 @@ extension SQLiteLedger {
     static let forget = SQLText(
       """
       DELETE FROM documents WHERE conversation = (SELECT key FROM conversations WHERE id = ?1) AND number = ?2
-        AND NOT EXISTS (SELECT 1 FROM findable f WHERE f.conversation_id = ?1 AND f.message_id = ?3 AND NOT (\(isNone)))
+        AND NOT EXISTS (SELECT 1 FROM \(findable) f WHERE f.conversation_id = ?1 AND f.message_id = ?3 AND NOT (\(isNone)))
       """)
     static let withDerived = SQLText(
       """
@@ -149,11 +166,11 @@ extension SQLiteLedger {
     /// For ``InspectionRule``.
     static let differences = """
       SELECT 'message ' || f.number || ' of conversation ' || quote(f.conversation_id), 'a search does not find it by what it says'
-      FROM findable f WHERE NOT (\(isNone)) AND (\(columns)) NOT IN (SELECT \(columns) FROM documents)
+      FROM \(findable) f WHERE NOT (\(isNone)) AND (\(columns)) NOT IN (SELECT \(columns) FROM documents)
       UNION ALL
       SELECT 'message ' || d.number || ' of conversation ' || quote((SELECT id FROM conversations WHERE key = d.conversation)),
         'a search finds it by what it does not say'
-      FROM documents d WHERE (conversation, number) NOT IN (SELECT conversation, number FROM findable f WHERE NOT (\(isNone)))
+      FROM documents d WHERE (conversation, number) NOT IN (SELECT conversation, number FROM \(findable) f WHERE NOT (\(isNone)))
       """
   }
 

@@ -7,20 +7,8 @@ extension Schema {
       text TEXT NOT NULL
     ) STRICT;
 
-    -- The searchable parts of messages, without the characters that mark matches.
-    CREATE VIEW findable (conversation, number, conversation_id, message_id, text, names, contents) AS
-    SELECT c.key, m.number, m.conversation_id, m.message_id, replace(replace(coalesce(m.text, ''), char(1), ' '), char(2), ' '),
-      coalesce((SELECT replace(replace(substr(group_concat(n.file_name, char(10)), 1, 65536), char(1), ' '), char(2), ' ')
-        FROM (SELECT a.file_name FROM attachments a WHERE a.conversation_id = m.conversation_id AND a.message_id = m.message_id
-          ORDER BY a.key LIMIT 1000) n), ''),
-      coalesce((SELECT replace(replace(substr(group_concat(n.text, char(10)), 1, 65536), char(1), ' '), char(2), ' ')
-        FROM (SELECT t.text FROM attachments a JOIN derived d ON d.attachment_key = a.key JOIN texts t ON t.sha256 = d.sha256
-          WHERE a.conversation_id = m.conversation_id AND a.message_id = m.message_id AND a.status = 'completed'
-          ORDER BY a.key, d.name LIMIT 1000) n), '')
-    FROM messages m JOIN conversations c ON c.id = m.conversation_id
-    WHERE m.number IS NOT NULL AND m.deleted_at IS NULL;
-
-    -- The same on record: one row for a message with a text or an attachment. `key` rises as messages are written.
+    -- The searchable parts of messages: a row for a message with a text or an attachment. `key` rises as messages are written. The
+    -- characters that mark matches are missing.
     CREATE TABLE documents (
       key INTEGER PRIMARY KEY,
       conversation INTEGER NOT NULL REFERENCES conversations,
