@@ -180,14 +180,15 @@ final class Place {
             path == "/v1/fetch" || isOfMessages ? "application/json" : "application/offset+octet-stream")
         ],
       body: ["/v1/attachments", "/v1/check"].contains(path) && method == "POST" ? .length(5) : .none)
-    if isOfMessages || path.hasPrefix("/v1/search") {
+    if isOfMessages || ["/v1/search", "/v1/sync"].contains(where: { path.hasPrefix($0) }) {
       return try converse(method, path, api.answer(request), authorization)
     }
     switch api.answer(request) {
     case .reply(let reply): return reply
     case .file(let reply, _): return reply
     // They are allowed, and not applied here.
-    case .commands, .inform, .upload, .store, .check, .await, .body, .hash, .search, .look, .tell, .stream:
+    case .commands, .inform, .upload, .store, .check, .await, .wait, .body, .hash, .search, .look, .tell,
+      .stream:
       return FrontReply(200)
     }
   }

@@ -104,7 +104,7 @@ final class UploadDesk {
       case .inform(let reply, let next):
         told.append(reply)
         answer = next
-      case .await: throw FrameError("it waits for an attachment")
+      case .await, .wait: throw FrameError("it waits for an attachment")
       case .body(_, let next): answer = API.answer { try next(api, body ?? []) }
       case .tell(_, let reply): return reply
       case .hash(let next): answer = API.answer(next)

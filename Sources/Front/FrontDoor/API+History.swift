@@ -9,7 +9,6 @@ extension API {
   ) throws -> FrontReply {
     let user = token.role == .user ? token.name : nil
     if route == .conversations { return try conversations(request, user) }
-    if route == .sync { return try sync(request, user) }
     if route == .conversation {
       guard let view = try ledger.conversation(ids[0], for: user) else { throw Problem.notFound }
       return Self.json(try text(view, user))
@@ -100,9 +99,11 @@ extension API {
 
   private static let usualChanges = 200
 
-  /// The changes since a position, in whole exchanges; or all conversations.
-  private func sync(_ request: FrontRequest, _ user: String?) throws -> FrontReply {
+  /// The changes since a position; or all conversations.
+  func sync(_ request: FrontRequest, _ token: AccessToken) throws -> Answer {
     let query = try ListQuery(request, .sync, most: 1000, usual: Self.usualChanges)
+    let user = token.role == .user ? token.name : nil
+    let seconds = try query.number("wait", 1...60)
     let now = try ledger.position()
     var since = Position(history: now.history, number: 0)
     if let given = query.values["since"] {
@@ -113,15 +114,27 @@ extension API {
       }
       since = place
     } else if let user {
-      return try whole(now, user)
+      return .reply(try whole(now, user))
     }
+    let (reply, isEmpty) = try changes(since, user, query.limit)
+    guard isEmpty, let seconds else { return .reply(reply) }
+    return .wait(seconds: Int(seconds), seen: now) { [since] api, isLast in
+      let (reply, isEmpty) = try api.changes(since, user, query.limit)
+      return isEmpty && !isLast ? nil : .reply(reply)
+    }
+  }
+
+  /// The changes since a position, in whole exchanges.
+  private func changes(_ since: Position, _ user: String?, _ limit: Int) throws -> (FrontReply, isEmpty: Bool)
+  {
+    let now = try ledger.position()
     guard since.history == now.history, since.number <= now.number else {
       throw Problem(
         410, "position-gone", "what was recorded after this position is not known any more",
         remedy: "ask without 'since', and take what is told for all that there is")
     }
     let (changes, upTo) = try ledger.changes(
-      of: user, after: since.number, upTo: now.number, limit: query.limit)
+      of: user, after: since.number, upTo: now.number, limit: limit)
     let rows = try changes.map { change in
       // A new member knows nothing of the conversation yet.
       let own = change.view.member(user)
@@ -135,8 +148,9 @@ extension API {
         writer.array { writer in for message in messages { writer.raw(message) } }
       }
     }
-    return Self.synced(
+    let reply = Self.synced(
       Position(history: now.history, number: upTo), upTo < now.number, isWhole: since.number == 0, rows)
+    return (reply, rows.isEmpty && upTo == now.number)
   }
 
   /// All conversations of a user with the last message of each.

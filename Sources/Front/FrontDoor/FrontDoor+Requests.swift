@@ -58,6 +58,7 @@ extension FrontDoor {
   func forget(_ ends: [UInt64: FrontEnd]) throws(FrameError) {
     for (entry, end) in try desk.close(ends) { log?.add(entry, end) }
     streams.remove(ends.keys)
+    waits.remove(ends.keys)
   }
 
   func answer(_ answer: API.Answer, _ asked: RequestDesk.Asked, _ api: API?) {
@@ -91,6 +92,12 @@ extension FrontDoor {
       send(dressing.dressed(reply, for: asked.request), asked.serial)
     case .hash(let next):
       if !hashes.offer((asked, next)) { self.answer(.reply(Problem.busy.reply), asked, api) }
+    case .wait(let seconds, let seen, let next):
+      hold(asked, api)
+      let until = Clock.monotonic() + UInt64(seconds) * 1_000_000_000
+      waits.add(ChangeWaits.Waiting(asked: asked, seen: seen, until: until, next: next))
+      // Another thread may have heard of its end meanwhile.
+      if !desk.isOpen(asked.serial) { waits.remove([asked.serial]) }
     case .search(let asker, let next):
       if let problem = searches.offer(by: asker, asked, next) {
         self.answer(.reply(problem.reply), asked, api)
@@ -182,6 +189,22 @@ extension FrontDoor {
       return desk.await(id, asked, until: Clock.monotonic() + UInt64(API.fetchTime) * 1_000_000_000)
     }
     answer(next, asked, api)
+  }
+
+  /// Answers the requests for which the ledger has changed, or that have waited for long enough.
+  func lookForChanges(_ api: API, isLast: Bool) {
+    guard let position = try? api.ledger.position() else { return }
+    let now = isLast ? .max : Clock.monotonic()
+    for var waiting in waits.take(at: position, now) {
+      var isNothing = false
+      let next = API.answer {
+        if let next = try waiting.next(api, waiting.until <= now) { return next }
+        isNothing = true
+        return .reply(Problem.away.reply)
+      }
+      waiting.seen = position
+      if isNothing { waits.add(waiting) } else { answer(next, waiting.asked, api) }
+    }
   }
 
   // MARK: Uploads

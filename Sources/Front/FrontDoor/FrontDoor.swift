@@ -63,6 +63,7 @@ public final class FrontDoor: Sendable {
   /// Requests with a password to hash. A request beyond the capacity is refused.
   let hashes = Mailbox<(asked: RequestDesk.Asked, next: @Sendable () throws -> API.Answer)>(capacity: 100)
   let searches = SearchLine()
+  let waits = ChangeWaits()
   private let tries = SignInTries()
   /// The first one keeps the process.
   private let threads = Mutex<[Thread]>([])
@@ -228,6 +229,7 @@ public final class FrontDoor: Sendable {
     let cutOff = FrontEnd(status: 0, received: 0, sent: 0, microseconds: 0, isWhole: false)
     for entry in desk.end(life) { log?.add(entry, cutOff) }
     streams.removeAll()
+    waits.removeAll()
     self.life.tellEnd(of: process, cause)
   }
 
@@ -326,10 +328,11 @@ public final class FrontDoor: Sendable {
     var second = 0
     var next = Clock.monotonic()
     repeat {
-      let ended = late.receive(within: 1000)
+      let ended = late.receive(within: waits.isEmpty ? 1000 : ChangeWaits.interval)
       if let ended, ended.isEmpty { return }
       guard let api = open(&api) else { continue }
       for id in ended ?? [] { for asked in desk.takeAwaiting(id) { look(id, asked, api) } }
+      if !waits.isEmpty { lookForChanges(api, isLast: life.isLast) }
       // Nothing ends any more once the scheduler has ended: nobody needs to wait.
       if life.isLast {
         for (id, asked) in desk.takeOverdue(at: .max) { look(id, asked, api, isOverdue: true) }

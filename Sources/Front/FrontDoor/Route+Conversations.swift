@@ -81,6 +81,7 @@ extension Route {
       parameters: [
         Parameter("since", "The `position` of the answer before; without it, all conversations."),
         Parameter("limit", .number(1...1000), "About so many messages; else 200."),
+        Parameter("wait", .number(1...60), "Seconds to wait for a change where there is none."),
       ], answers: [(200, answer("Sync", "the changes, and where the next begin"))])
     static let search = Facts(
       messages: "GET", "/v1/search", known, "find messages by their text and their attachments",

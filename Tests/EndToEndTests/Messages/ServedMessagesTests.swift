@@ -1,6 +1,7 @@
 import CPlatform
 import Foundation
 import Glibc
+import Synchronization
 import Testing
 
 /// People who write to each other over HTTP.
@@ -83,6 +84,50 @@ struct ServedMessagesTests {
     let gone = try ask("GET", "\(path)/messages", ben).json["messages"].elements
     #expect(gone.count == 1 && gone[0]["text"] == .null && gone[0]["deletedAt"] != .null)
     #expect(served.stop() == 0)
+  }
+
+  @Test func syncWaitsForAChangeOfOnesOwn() throws {
+    let room = try begin(#"{"members":["ben"]}"#)
+    let position = try #require(try ask("GET", "/v1/sync", ben).json["position"].text)
+    // Changes of others do not count.
+    #expect(try ask("POST", "/v1/conversations", ann, #"{"members":["eve"]}"#).status == 201)
+    let start = ContinuousClock.now
+    let empty = try ask("GET", "/v1/sync?since=\(position)&wait=1", ben).json
+    #expect(ContinuousClock.now - start > .milliseconds(900))
+    #expect(empty["conversations"].elements.isEmpty && empty["position"].text != position)
+    let (port, token) = (served.port, ben)
+    let answer = Mutex<JSON?>(nil)
+    let waiting = Thread {
+      let reply = try? ServedHome.ask(port, "GET", "/v1/sync?since=\(position)&wait=60", token: token)
+      let json = reply.flatMap { try? JSON($0.text) }
+      answer.withLock { $0 = json ?? .null }
+    }
+    waiting.start()
+    usleep(300_000)
+    #expect(answer.withLock { $0 } == nil, "it waits")
+    #expect(try ask("PUT", "/v1/conversations/\(room)/messages/1", ann, #"{"text":"now"}"#).status == 201)
+    try Resident.wait("it is answered") { answer.withLock { $0 } != nil }
+    let conversations = answer.withLock { $0 }?["conversations"].elements ?? []
+    #expect(conversations.count == 1)
+    #expect(conversations.first?["messages"].elements.map { $0["text"].text } == ["now"])
+    #expect(try ask("GET", "/v1/sync?since=\(position)&wait=61", ben).status == 400)
+    #expect(served.stop() == 0)
+  }
+
+  /// Nobody waits when the server ends.
+  @Test func aWaitEndsWithTheServer() throws {
+    let position = try #require(try ask("GET", "/v1/sync", ben).json["position"].text)
+    let (port, token) = (served.port, ben)
+    let status = Mutex<Int?>(nil)
+    let waiting = Thread {
+      let reply = try? ServedHome.ask(port, "GET", "/v1/sync?since=\(position)&wait=60", token: token)
+      status.withLock { $0 = reply?.status ?? 0 }
+    }
+    waiting.start()
+    usleep(300_000)
+    #expect(served.stop() == 0)
+    try Resident.wait("it is answered") { status.withLock { $0 } != nil }
+    #expect(status.withLock { $0 } == 200)
   }
 
   @Test func whoReadsAnAttachmentFollowsItsConversation() throws {
