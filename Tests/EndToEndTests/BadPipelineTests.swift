@@ -92,7 +92,7 @@ struct BadPipelineTests {
     #expect(run.outcome.status == 78)
     #expect(run.outcome.out == "")
     #expect(!FileManager.default.fileExists(atPath: inbox.folder.path + "/home"))
-    #expect(Inbox.workers(of: run.pid) == [])
+    try Inbox.expectNoWorkers(of: run.pid)
   }
 
   @Test func aPluginThatHangsDiesWithWhoeverAsked() throws {
@@ -105,8 +105,7 @@ struct BadPipelineTests {
     #expect(!Inbox.workers(of: pid).isEmpty)
     kill(pid, SIGKILL)
     underway.process.waitUntilExit()
-    waitBriefly(2) { Inbox.workers(of: pid).isEmpty }
-    #expect(Inbox.workers(of: pid) == [])
+    try Inbox.expectNoWorkers(of: pid)
   }
 
   @Test func aPipelineThatIsNoFileIsToldWithARemedy() throws {

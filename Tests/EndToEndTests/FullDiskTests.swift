@@ -48,7 +48,7 @@ struct FullDiskTests {
     let run = try inbox.run()
     #expect(run.outcome.status == 75, "\(run.outcome.err)")
     #expect(run.outcome.err.contains("sluice.db: no room on the disk; make room, then run again"))
-    #expect(Inbox.workers(of: run.pid) == [])
+    try Inbox.expectNoWorkers(of: run.pid)
 
     // Not even room to open it: the reserve was released in the first run.
     try disk.fill("filler")
@@ -148,7 +148,7 @@ struct FullDiskTests {
     let queued = Int(try inbox.ledger("SELECT count(*) FROM jobs") ?? "") ?? 0
     #expect(try run.outcome.summary.queued == queued)
     #expect(run.outcome.err.contains("\(queued) attachments are left in the queue"), "\(run.outcome.err)")
-    #expect(Inbox.workers(of: run.pid) == [], "no worker is left")
+    try Inbox.expectNoWorkers(of: run.pid)
     let status = try SluiceCommand.run(["status", "--home", "home"], in: inbox.folder)
     #expect(status.out.contains("paused: disk-full"), "\(status.out)")
     #expect(try inbox.ledger("SELECT code FROM pauses") == "disk-full")
@@ -156,7 +156,7 @@ struct FullDiskTests {
 
   private func expectWhole(_ run: Inbox.Run, _ inbox: Inbox, files: Int) throws {
     #expect(run.outcome.status == 0, "\(run.outcome.err)")
-    #expect(Inbox.workers(of: run.pid) == [])
+    try Inbox.expectNoWorkers(of: run.pid)
     try Self.checkCompleted(inbox, files: files)
   }
 

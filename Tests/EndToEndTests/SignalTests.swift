@@ -14,7 +14,7 @@ struct SignalTests {
     let run = try underway.end(within: 20)
     #expect(!run.outcome.wasKilled)
     #expect(run.outcome.status == 75)
-    #expect(Inbox.workers(of: run.pid) == [], "no worker is left")
+    try Inbox.expectNoWorkers(of: run.pid)
 
     let ended = run.outcome.attachments.count
     #expect(ended > 0 && ended < 1500, "\(ended) of 1500 have ended")
@@ -63,7 +63,7 @@ struct SignalTests {
     #expect(try run.record("slow").status == "completed", "\(run.outcome.err)")
     #expect(run.outcome.err.contains("stopped; 0 attachments are left in the queue"), "\(run.outcome.err)")
     #expect(try inbox.ledger("SELECT max(number) FROM attempts") == "1")
-    #expect(Inbox.workers(of: run.pid) == [])
+    try Inbox.expectNoWorkers(of: run.pid)
     let next = try inbox.run()
     #expect(next.outcome.status == 0, "\(next.outcome.err)")
     #expect(next.outcome.attachments.isEmpty)
@@ -88,7 +88,7 @@ struct SignalTests {
     #expect(try inbox.ledger("SELECT count(*) FROM jobs WHERE state = 'due'") == "3")
     // It is no fault of the attachment's.
     #expect(try inbox.ledger("SELECT sum(attempts - uncounted) + sum(crashes) FROM jobs") == "0")
-    #expect(Inbox.workers(of: run.pid) == [], "no worker is left")
+    try Inbox.expectNoWorkers(of: run.pid)
   }
 
   @Test(arguments: [[SIGINT, SIGINT], [SIGTERM, SIGINT], [SIGINT, SIGTERM]])
@@ -126,7 +126,7 @@ struct SignalTests {
     kill(underway.process.processIdentifier, SIGTERM)
     let run = try underway.end(within: 20)
     #expect(run.outcome.status == 75, "\(run.outcome.err)")
-    #expect(Inbox.workers(of: run.pid) == [])
+    try Inbox.expectNoWorkers(of: run.pid)
     try finish(inbox, files: 1500)
   }
 
@@ -149,8 +149,7 @@ struct SignalTests {
 
   /// A coordinator that exits at once does not wait for its workers, which it has killed before.
   private func expectNoWorker(of pid: Int32) throws {
-    waitBriefly(1) { Inbox.workers(of: pid).isEmpty }
-    #expect(Inbox.workers(of: pid) == [], "no worker is left")
+    try Inbox.expectNoWorkers(of: pid)
   }
 
   private func finish(_ inbox: Inbox, files: Int) throws {

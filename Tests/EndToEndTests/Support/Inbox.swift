@@ -133,10 +133,15 @@ struct Inbox {
     }
   }
 
+  /// A worker hears of the end of its coordinator, and ends.
+  static func expectNoWorkers(of pid: pid_t) throws {
+    try Resident.wait("no worker is left") { workers(of: pid).isEmpty }
+  }
+
   /// Output, ledger and store agree, and no process is left.
   func checkWhole(_ run: Run) throws {
     #expect(!run.outcome.wasKilled, "the coordinator lives to say how it went: \(run.outcome.err)")
-    #expect(Self.workers(of: run.pid) == [], "no worker is left")
+    try Self.expectNoWorkers(of: run.pid)
     #expect(try ledger("SELECT count(*) FROM jobs") == "0")
     #expect(try ledger("PRAGMA integrity_check") == "ok")
     #expect(try ledger("SELECT count(*) FROM attachments WHERE status = 'queued'") == "0")
