@@ -61,7 +61,7 @@ extension ControlMessage {
 }
 
 extension ConversationResult {
-  /// The part that the client is told.
+  /// The result for the client of the socket.
   var outcome: CommandResult {
     switch self {
     case .begun(_, let isNew), .written(_, let isNew): .done(hasChanged: isNew)

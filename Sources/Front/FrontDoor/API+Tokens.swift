@@ -3,9 +3,9 @@ import Identity
 import LedgerPort
 import Platform
 
-// Who asks.
+// The tokens and credentials of requests.
 extension API {
-  /// The token that came along and is worth something; `nil`: none came.
+  /// The valid token of a request; `nil`: a request without a token.
   func token(of request: FrontRequest) throws -> AccessToken? {
     let values = request.values("authorization")
     if values.isEmpty { return try tokenOfPage(request) }
@@ -66,10 +66,10 @@ extension API {
     return token
   }
 
-  /// Those that this program makes have no dot.
+  /// Whether another program has signed a token: tokens of this program have no dot.
   private static func isSigned(_ text: String) -> Bool { text.utf8.contains(UInt8(ascii: ".")) }
 
-  /// What a request shows of who asks; `nil`: nothing. It may be expired or revoked.
+  /// The credential of a request, perhaps expired or revoked; `nil`: a request without a credential.
   func credential(of request: FrontRequest) -> Credential? {
     guard let text = request.field("authorization").flatMap(Self.bearer) ?? cookie(of: request) else {
       return LinkSigner.Grant("", request.query).map(\.credential)
@@ -80,7 +80,7 @@ extension API {
     }
   }
 
-  /// Whether it is still worth something. Where the ledger is away, it is as it was.
+  /// Whether a credential is still valid. While the ledger is away, it stays valid.
   func isValid(_ credential: Credential) -> Bool {
     (try? token(of: credential)?.isValid(at: Clock.now()) ?? false) ?? true
   }
@@ -89,7 +89,7 @@ extension API {
     switch credential {
     case .token(let digest): try ledger.token(hash: digest)
     case .signed(let name, let expiresAt, let key):
-      // What was begun with a key ends with it, as it does when a token is revoked.
+      // A request ends with its key, as with a revoked token.
       identity?.hasKey(key) == true
         ? try signed(.init(name: name, expiresAt: expiresAt, key: key)) : nil
     }
@@ -118,7 +118,7 @@ extension API {
   func record(_ id: String, _ route: Route, _ token: AccessToken?) throws -> AttachmentRecord {
     let records = try ledger.attachments(idPrefix: id)
     guard let record = records.first(where: { $0.origin.id == id }) else {
-      // Else one could tell by the time what is not there from what is another's.
+      // The same reads, so that the time does not tell a missing attachment from the attachment of another user.
       if let decoy, let other = try ledger.attachments(idPrefix: decoy).first {
         _ = try ledger.participants(of: other.key)
       }

@@ -31,7 +31,7 @@ final class ChangeWaits: Sendable {
 
   func removeAll() { waiting.withLock { $0 = [:] } }
 
-  /// Takes the requests that have seen the ledger otherwise, and the overdue ones.
+  /// Takes the requests from before the last change, and the overdue requests.
   func take(at position: Position, _ now: UInt64) -> [Waiting] {
     waiting.withLock { waiting in
       let due = waiting.filter { $0.value.seen != position || $0.value.until <= now }

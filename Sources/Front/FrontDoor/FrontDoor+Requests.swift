@@ -191,7 +191,7 @@ extension FrontDoor {
     answer(next, asked, api)
   }
 
-  /// Answers the requests for which the ledger has changed, or that have waited for long enough.
+  /// Answers the requests with a change in the ledger, and the overdue requests.
   func lookForChanges(_ api: API, isLast: Bool) {
     guard let position = try? api.ledger.position() else { return }
     let now = isLast ? .max : Clock.monotonic()

@@ -303,7 +303,7 @@ public final class FrontDoor: Sendable {
     }
   }
 
-  /// Hashes the passwords in turn: a hash takes 32 MiB and 0.3 s of one core.
+  /// Hashes the passwords in turn. A hash takes 32 MiB, and 0.3 s of a core.
   private func hashPasswords() {
     var api: API?
     while case let all = hashes.receive(), !all.isEmpty {

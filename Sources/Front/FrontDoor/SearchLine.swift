@@ -6,7 +6,7 @@ import Synchronization
 final class SearchLine: Sendable {
   typealias Search = (asker: ByteText, asked: RequestDesk.Asked, next: @Sendable (API) throws -> API.Answer)
 
-  /// The places in the line, and the places of one asker.
+  /// The limits of waiting searches: in all, and for one asker.
   private static let (most, mostOfOne) = (100, 4)
 
   private let waiting = Mailbox<Search>(capacity: most)
