@@ -12,7 +12,10 @@ enum ReceiveBuffer {
 
   /// Keeps it as large as it is, or lets it grow again. Where the kernel does not know of that, it grows as ever.
   static func keep(_ isKept: Bool, of handle: UnsafeMutableRawPointer) {
-    guard let socket = socket(of: handle) else { return }
+    if let socket = socket(of: handle) { keep(isKept, of: socket) }
+  }
+
+  static func keep(_ isKept: Bool, of socket: Int32) {
     var value = isKept ? lock : 0
     setsockopt(socket, SOL_SOCKET, option, &value, socklen_t(MemoryLayout<Int32>.size))
   }

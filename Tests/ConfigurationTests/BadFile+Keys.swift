@@ -68,7 +68,7 @@ extension BadFile {
     stages:
     - use: mime
     logging: loud
-    > 4:1: unknown key 'logging'; the keys here are: version, plugins, stages, channels, lanes, credentials, retry, keep, expand, secrets, serve, sandbox, workers, memory-total, reuse
+    > 4:1: unknown key 'logging'; the keys here are: version, plugins, stages, channels, lanes, credentials, retry, keep, expand, secrets, serve, sandbox, workers, memory-total, reuse, turns
 
     === what is kept is no map
     version: 1

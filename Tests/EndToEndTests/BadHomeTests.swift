@@ -12,7 +12,7 @@ struct BadHomeTests {
   }
 
   @Test(arguments: [
-    (99, "has schema version 99, and this sluice knows up to 19; use the newer sluice that wrote it\n"),
+    (99, "has schema version 99, and this sluice knows up to 20; use the newer sluice that wrote it\n"),
     (14, "has schema version 14, of a sluice from before the first release, and nothing brings it up"),
   ])
   func aLedgerOfAnotherVersionIsLeftAlone(version: Int, what: String) throws {
@@ -23,7 +23,7 @@ struct BadHomeTests {
     let run = try inbox.run()
     #expect(run.outcome.status == 78)
     #expect(run.outcome.err.hasPrefix("sluice: home/sluice.db \(what)"), "\(run.outcome.err)")
-    try changeLedger(inbox, "PRAGMA user_version = 19")
+    try changeLedger(inbox, "PRAGMA user_version = 20")
     let again = try inbox.run()
     #expect(again.outcome.status == 0)
     #expect(again.outcome.attachments.count == 1, "what was known is known still")

@@ -36,15 +36,16 @@ struct EndlessArchiveTests {
     #expect(outcome.status == 1 && outcome.out.contains(Self.code), "\(outcome.out)\(outcome.err)")
   }
 
-  /// The best of some tries: a machine that is busy takes longer.
+  /// The fastest of five tries counts, since a busy machine is slow. A wait would take a second for each level.
   @Test func aCheckLooksAtEachLevelAtOnce() throws {
-    let levels = 6
+    let levels = 12
     let folder = try TemporaryFolder()
     try folder.write("flat", "content\n")
     let deeper =
       "set -e; cp flat deep; for i in $(seq \(levels)); do gzip -n -c deep >next; mv next deep; done"
     try #require(try FixtureStages.run("/bin/sh", ["-c", "cd '\(folder.path)'; \(deeper)"]) == 0)
-    try folder.write("judge.yaml", "version: 1\nexpand: { depth: 9 }\nstages:\n  - use: archive\n")
+    try folder.write("judge.yaml", 
+      "version: 1\nexpand: { depth: \(levels + 1) }\nstages:\n  - use: archive\n")
     func seconds(_ file: String) throws -> Double {
       let start = Date()
       let outcome = try SluiceCommand.run(["check", "--config", "judge.yaml", file], in: folder)
@@ -52,6 +53,6 @@ struct EndlessArchiveTests {
       return Date().timeIntervalSince(start)
     }
     let more = try (0..<5).map { _ in try seconds("deep") - seconds("flat") }.min() ?? .infinity
-    #expect(more < 2 * Double(levels), "\(levels) levels take \(more) s")
+    #expect(more < 0.75 * Double(levels), "\(levels) levels take \(more) s")
   }
 }

@@ -1,6 +1,7 @@
 import FrontWire
 import Glibc
 import Testing
+import Wire
 
 @testable import FrontDoor
 
@@ -12,6 +13,20 @@ struct RequestDeskTests {
     let request = FrontRequest(
       serial: serial, method: "HEAD", segments: [], query: [], fields: [], body: .none, peer: "")
     return (RequestDesk.Asked(request: request, life: life), .look)
+  }
+
+  /// A process has a request for each connection; the end of a request may come after the beginning of the next.
+  @Test func aProcessHasNoMoreRequestsThanConnections() throws {
+    let desk = RequestDesk(connections: 2)
+    func entry(_ serial: UInt64) -> (serial: UInt64, entry: AccessLog.Entry) {
+      (serial, AccessLog.Entry(step(serial, life: 1).asked.request, peer: ""))
+    }
+    _ = try desk.open((1...1002).map(entry))
+    #expect(throws: FrameError.self) { try desk.open([entry(1003)]) }
+    let end = FrontEnd(status: 200, received: 0, sent: 0, microseconds: 0, isWhole: true)
+    _ = try desk.close([7: end])
+    _ = try desk.open([entry(1003)])
+    #expect(desk.openCount == 1002)
   }
 
   /// Threads take requests in any order: a newer one ends an older one, and is never ended by it.

@@ -113,7 +113,7 @@ package final class ModelReader: LedgerQueries {
 
   package func message(_ id: String, of conversation: String) throws(LedgerError) -> MessageRecord? {
     rows.messages[ModelRows.MessageName(conversation: conversation, message: id)].map {
-      MessageRecord(senderId: $0.sender, participants: $0.participants)
+      $0.record
     }
   }
 

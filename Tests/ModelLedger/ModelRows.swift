@@ -26,10 +26,15 @@ struct ModelRows: Sendable {
   struct Message {
     var sender: String
     var participants: [String]
+    var isOfUser = false
     /// `nil`: there is no conversation around it.
     var written: LedgerPort.Message?
     /// The texts that it had before, and until when.
     var versions: [(text: String, until: Int64)] = []
+
+    var record: MessageRecord {
+      MessageRecord(senderId: sender, participants: participants, isOfUser: isOfUser && written == nil)
+    }
   }
 
   struct Attachment {

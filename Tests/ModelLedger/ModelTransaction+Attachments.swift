@@ -99,10 +99,29 @@ extension ModelTransaction {
   mutating func addMessage(_ item: IntakeItem, id: String, at now: Int64) -> MessageRecord? {
     let name = ModelRows.MessageName(conversation: item.conversationId, message: id)
     if let known = rows.messages[name] {
-      return MessageRecord(senderId: known.sender, participants: known.participants)
+      return known.record
     }
-    rows.messages[name] = .init(sender: item.senderId, participants: item.participants)
+    rows.messages[name] = .init(
+      sender: item.senderId, participants: item.participants, isOfUser: item.isOfUser)
     return nil
+  }
+
+  mutating func claimMessage(_ id: String, of conversationId: String) {
+    rows.messages[ModelRows.MessageName(conversation: conversationId, message: id)]?.isOfUser = false
+  }
+
+  mutating func renameMessage(_ id: String, of conversationId: String, to other: String) -> [Int64] {
+    let name = ModelRows.MessageName(conversation: conversationId, message: id)
+    rows.messages[ModelRows.MessageName(conversation: conversationId, message: other)] =
+      rows.messages.removeValue(forKey: name)
+    let keys = rows.attachments.filter {
+      $0.value.origin.conversationId == conversationId && $0.value.origin.messageId == id
+    }.keys.sorted()
+    for key in keys {
+      guard let origin = rows.attachments[key]?.origin else { continue }
+      rows.attachments[key]?.origin = origin.replacing(messageId: other)
+    }
+    return keys
   }
 
   func fact(ofAttachment id: String, at time: Int64) -> AttachmentDecision.Fact? {

@@ -6,7 +6,8 @@ import Platform
 extension ModelTransaction {
   /// Cannot fail: it is done as a whole.
   mutating func perform(_ exchange: Exchange, _ token: Token, at now: Int64) -> ExchangeReply {
-    var tally = ExchangeTally(now: now, time: now, token: token, number: rows.position.number + 1)
+    var tally = ExchangeTally(
+      now: now, time: now, token: token, number: rows.position.number + 1, turns: exchange.turns)
     var reply = ExchangeReply()
     for path in exchange.deletedObjects where rows.names[path]?.uses == 0 { rows.names[path] = nil }
     reply.results = apply(exchange.commands, &tally)

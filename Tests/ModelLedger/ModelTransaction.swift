@@ -24,7 +24,7 @@ struct ModelTransaction: LedgerRows {
 
   var hash: SHA256 { maker.hash }
   func nextId() -> String { maker.ids.next() }
-  func turn(of sender: String) -> Int64 { TurnClaim.turn(of: sender, maker.hash) }
+  func turn(of owner: String) -> Int64 { TurnClaim.turn(of: owner, maker.hash) }
 
   // MARK: Jobs
 

@@ -364,6 +364,30 @@ struct ConversationTests {
     try bench.takeIn(item)
   }
 
+  /// Two members may give their attachments the same message id: it is a client id.
+  @Test(arguments: Engine.allCases) func membersTakeNoIdsFromEachOther(engine: Engine) throws {
+    let bench = try Bench(engine)
+    try bench.group("g", ["ann", "ben"])
+    try bench.group("h", ["ann"])
+    func item(_ name: String, _ sender: String, in conversation: String) -> IntakeItem {
+      var item = Sample.item(name, message: "m", sender: sender)
+      (item.conversationId, item.isOfMember, item.isOfUser) = (conversation, true, true)
+      return item
+    }
+    try bench.takeIn(item("a", "ann", in: "g"), item("b", "ben", in: "g"), item("c", "ann", in: "g"))
+    let view = try #require(try bench.reader.membership(of: "g", for: nil))
+    let messages = try bench.reader.messages(
+      in: view.conversation, seenBy: nil, before: nil, limit: 9
+    ).sorted { $0.number < $1.number }
+    #expect(messages.map(\.senderId) == ["ann", "ben"] && messages.map(\.clientId) == ["m", "m"])
+    let files = try bench.reader.attachments(ofMessages: messages.map(\.id), in: "g", seenBy: nil)
+    #expect(messages.map { files[$0.id]?.map(\.origin.fileName) ?? [] } == [["a", "c"], ["b"]])
+    guard case .takenIn(let report)? = try bench.command(.takeIn([item("d", "ann", in: "h")])).first else {
+      return #expect(Bool(false), "it is refused as a whole")
+    }
+    #expect(report.added == 0 && report.problems.count == 1, "the client id is one of another conversation")
+  }
+
   /// How one has muted a conversation, the others are not told, not even that something was set.
   @Test(arguments: Engine.allCases) func mutingIsOnesOwn(engine: Engine) throws {
     let bench = try Bench(engine)

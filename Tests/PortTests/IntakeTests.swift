@@ -103,6 +103,69 @@ struct IntakeTests {
     #expect(try bench.count(.queued) == 1)
   }
 
+  /// No user blocks the message of a service by taking its id first.
+  @Test(arguments: Engine.allCases) func aServiceTakesTheIdOfAUsersMessageOver(engine: Engine) throws {
+    let bench = try Bench(engine)
+    var mine = Sample.item("a", message: "m", sender: "eve")
+    (mine.isOfUser, mine.participants) = (true, ["eve"])
+    try bench.takeIn(mine)
+    // Another user is refused.
+    var other = Sample.item("b", message: "m", sender: "ben")
+    other.isOfUser = true
+    guard case .takenIn(let refused) = try bench.command(.takeIn([other]))[0] else {
+      return #expect(Bool(false), "it is refused as a whole")
+    }
+    #expect(refused.problems.map(\.kind) == [IntakeProblem.otherSender])
+    var another = Sample.item("c", message: "m", sender: "eve")
+    (another.isOfUser, another.participants) = (true, ["eve"])
+    try bench.takeIn(another)
+    let service = Sample.item("d", message: "m", sender: "ann")
+    #expect(
+      Sample.counted(try bench.command(.takeIn([service]))) == [.takenIn(Sample.report(added: 1))])
+    #expect(try bench.reader.message("m", of: "c")?.senderId == "ann")
+    var all: [AttachmentRecord] = []
+    try bench.reader.attachments {
+      all.append($0)
+      return true
+    }
+    #expect(all.count == 3)
+    let users = all.map(\.origin).filter { $0.senderId == "eve" }
+    #expect(users.map(\.fileName).sorted() == ["a", "c"] && Set(users.map(\.messageId)).count == 1)
+    #expect(all.map(\.origin).filter { $0.messageId == "m" }.map(\.fileName) == ["d"])
+    // The id is the service's from now on.
+    guard case .takenIn(let late) = try bench.command(.takeIn([mine, other]))[0] else {
+      return #expect(Bool(false), "it is refused as a whole")
+    }
+    #expect(late.added == 0 && late.problems.count == 2)
+  }
+
+  /// A service that joins the message of a user owns the id from then on.
+  @Test(arguments: Engine.allCases) func aMessageThatAServiceHasJoinedIsNotTakenOver(engine: Engine) throws {
+    let bench = try Bench(engine)
+    var mine = Sample.item("a", message: "m", sender: "eve")
+    mine.isOfUser = true
+    try bench.takeIn(mine, Sample.item("b", message: "m", sender: "eve"))
+    guard
+      case .takenIn(let report) = try bench.command(
+        .takeIn([Sample.item("c", message: "m", sender: "ann")]))[0]
+    else { return #expect(Bool(false), "it is refused as a whole") }
+    #expect(report.problems.map(\.kind) == [IntakeProblem.otherSender])
+  }
+
+  @Test(arguments: Engine.allCases) func aServiceTakesTheIdOverForTheSameSenderWithOthers(
+    engine: Engine
+  ) throws {
+    let bench = try Bench(engine)
+    var mine = Sample.item("a", message: "m")
+    (mine.isOfUser, mine.participants) = (true, ["ann"])
+    try bench.takeIn(mine)
+    var service = Sample.item("b", message: "m")
+    (service.participants, service.checksParticipants) = (["ann", "ben"], true)
+    #expect(
+      Sample.counted(try bench.command(.takeIn([service]))) == [.takenIn(Sample.report(added: 1))])
+    #expect(try bench.reader.message("m", of: "c")?.participants == ["ann", "ben"])
+  }
+
   @Test(arguments: Engine.allCases) func participantsThatAreCheckedAreThoseOnRecord(engine: Engine) throws {
     let bench = try Bench(engine)
     var first = Sample.item("a", message: "m")

@@ -178,6 +178,7 @@ struct RandomExchange {
       sender: once(in: 15) ? "ben" : "ann", priority: Int64(number(-1...1)))
     item.declaredType = pick([nil, nil, "text/plain"])
     item.reference = pick([nil, "ref 1"])
+    item.isOfUser = once(in: 3)
     if once(in: 8) {
       (item.participants, item.checksParticipants) = (pick([["ann"], ["ben", "ann"]]), true)
     }

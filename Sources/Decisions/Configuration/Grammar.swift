@@ -39,6 +39,10 @@ enum Grammar {
       "reuse",
       "Whether what stages said of equal content stands in for running them again, where they promise to repeat it."
     ) { $0.reuse = $1 },
+    Setting(
+      "turns",
+      "Whose attachments take turns, so that the many of one do not hold up the few of another."
+    ) { $0.turns = $1 },
   ]
 
   static let attempts = key(

@@ -1,5 +1,5 @@
-/// What is said of an attachment when it is taken in. It never changes, but that a link without a name may get one once it is
-/// fetched. What the sender or a server chose is hostile.
+/// What is said of an attachment when it is taken in. It changes only where a link without a name gets one once it is fetched, and
+/// where a service takes over the id of its message. What the sender or a server chose is hostile.
 ///
 /// A class: it goes along with all that is said of an attachment, and a copy of its texts each time would cost more than what is said.
 public final class AttachmentOrigin: Sendable, Equatable {

@@ -8,6 +8,7 @@ public struct PipelineDefinition: Sendable, Equatable {
   /// The number of worker processes of each kind that parses content; `nil`: the number of processors.
   public var workers: Int?
   public var reuse: ReusePolicy
+  public var turns = TurnRule.sender
   /// The memory limit for new content of all attachments together, in bytes; `nil`: a share of the machine's
   /// memory.
   public var memoryTotal: Int64?
@@ -55,6 +56,14 @@ public enum ReusePolicy: String, Sendable, CaseIterable {
   case verdicts
   /// Each attachment goes through every stage.
   case off
+}
+
+/// Whose attachments and deliveries take turns in a queue.
+public enum TurnRule: String, Sendable, CaseIterable {
+  /// Each sender has a turn.
+  case sender
+  /// Each conversation has a turn: for a service that sends in the name of many.
+  case conversation
 }
 
 /// One stage of a pipeline, or a channel's.

@@ -14,7 +14,7 @@ import Wire
 /// Only the home's owner and root can reach the socket. A client that sends invalid messages, or nothing for
 /// long, is disconnected with the reason; other clients are not affected.
 public final class ControlServer: Sendable {
-  private struct Client {
+  struct Client {
     var descriptor: Int32
     /// Batches received and not yet on record.
     var unanswered = 0

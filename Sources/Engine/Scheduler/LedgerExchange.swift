@@ -1,4 +1,5 @@
 import LedgerPort
+import Pipeline
 
 /// A lease that has ended, until that is on record. A class, since a copy of all it holds would cost more than the rest of an
 /// exchange.
@@ -44,6 +45,7 @@ struct LedgerExchange {
   }
 
   private let tuning: Tuning
+  private let turns: TurnRule
   private var settlements: [PendingSettlement] = []
   private var commands: [Command] = []
   /// The last of each transfer that is not on record, by job.
@@ -62,9 +64,7 @@ struct LedgerExchange {
   /// The disk of the ledger is full.
   private(set) var isOutOfRoom = false
 
-  init(_ tuning: Tuning) {
-    self.tuning = tuning
-  }
+  init(_ tuning: Tuning, turns: TurnRule = .sender) { (self.tuning, self.turns) = (tuning, turns) }
 
   /// All that was settled is on record, and nothing is under way.
   var isSettled: Bool { underway == nil && settlements.isEmpty }
@@ -112,6 +112,7 @@ struct LedgerExchange {
   ) -> LedgerRequest? {
     if underway != nil { return again(now) }
     request = Exchange(number: lastNumber + 1)
+    request.turns = turns
     let gathered = gather(now, inHand: inHand, isStopping: isStopping)
     request.settlements = gathered.map { Settlement($0.flight.lease, $0.ending) }
     request.wanted = wanted(gathered)

@@ -95,7 +95,7 @@ public final class Scheduler {
     self.isIntakeOver = isIntakeOver
     plan = RunPlan(pipeline)
     pool = WorkerPool(pipeline, plan, digest: digest, processors: processors, environment.pool)
-    exchange = LedgerExchange(environment.tuning)
+    exchange = LedgerExchange(environment.tuning, turns: pipeline.turns)
     lanes = Lanes(
       channels: pipeline.channels.map(\.name), connections: pipeline.downloads?.connections ?? 0,
       perHost: pipeline.downloads?.perHost ?? 0, prefetch: pipeline.downloads?.prefetch ?? 0,

@@ -41,6 +41,7 @@ extension API {
     if token.role == .user { item.linkScope = token.name }
     guard item.url != nil else { throw Problem(400, "invalid-body", "the body has no 'url'") }
     if token.role == .user {
+      item.isOfUser = true
       item.isOfMember = rules.messages && item.conversationId != "default"
       let isOwn =
         ByteText(item.senderId) == ByteText(token.name)

@@ -41,6 +41,7 @@ extension API {
     item.conversationId = values["conversationId"] ?? "default"
     // No user can leave files under the id of a later conversation of others.
     item.isOfMember = rules.messages && role == .user && values["conversationId"] != nil
+    item.isOfUser = role == .user
     item.messageId = values["messageId"]
     item.fileName = values["filename"] ?? values["name"] ?? "upload"
     item.declaredType = values["filetype"] ?? values["type"]

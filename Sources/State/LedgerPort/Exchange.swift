@@ -18,6 +18,8 @@ public struct Exchange: Sendable {
   public var wanted: [Want] = []
   /// Contents that may have been processed before.
   public var contents: [ContentQuestion] = []
+  /// Whose turn the jobs have that this exchange adds.
+  public var turns = TurnRule.sender
 
   public init(number: Int64 = 0) {
     self.number = number

@@ -45,6 +45,8 @@ public struct IntakeItem: Sendable {
   public var checksParticipants = false
   /// It is taken in only where there is a conversation with its conversation's id, whose member its sender is.
   public var isOfMember = false
+  /// Whether a user's own request brought it, and no service's. Only this process says it: no manifest and no message.
+  public var isOfUser = false
   /// Whether it is worked on although it is known, has ended, or was deleted. Only this process says it: no manifest and no message.
   public var isAgain = false
   /// Whether its file is a message of a Maildir, which has another path once it is read or flagged (``MaildirPath``).

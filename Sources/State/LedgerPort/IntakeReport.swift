@@ -85,8 +85,18 @@ extension IntakeItem {
   /// The item breaks a rule.
   package func problem(_ fault: String) -> IntakeProblem { IntakeProblem(origin, "\(fault); not taken in") }
 
-  /// Why the item cannot join a message that is on record; `nil`: it can.
+  /// Why the item can neither join an existing message nor take its id over; `nil`: it can.
   package func problem(joining message: MessageRecord) -> IntakeProblem? {
+    takesOver(message) ? nil : problem(sharing: message)
+  }
+
+  /// Whether the item takes over the id of an existing message, which gets another id. Services choose the ids of messages: no user can
+  /// block the message of a service by taking its id first.
+  package func takesOver(_ message: MessageRecord) -> Bool {
+    message.isOfUser && !isOfUser && problem(sharing: message) != nil
+  }
+
+  private func problem(sharing message: MessageRecord) -> IntakeProblem? {
     let name = "message '\(messageId ?? "")' of conversation '\(conversationId)'"
     if ByteText(message.senderId) != ByteText(senderId) {
       return IntakeProblem(
@@ -120,8 +130,10 @@ public struct MessageRecord: Sendable, Equatable {
   public var senderId: String
   /// In the order of its first attachment.
   public var participants: [String]
+  /// Whether a user's own request began it. A service may take its id over.
+  public var isOfUser: Bool
 
-  public init(senderId: String, participants: [String]) {
-    (self.senderId, self.participants) = (senderId, participants)
+  public init(senderId: String, participants: [String], isOfUser: Bool = false) {
+    (self.senderId, self.participants, self.isOfUser) = (senderId, participants, isOfUser)
   }
 }

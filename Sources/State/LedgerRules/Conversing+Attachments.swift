@@ -26,12 +26,12 @@ extension LedgerRows {
   }
 
   /// Gives a message that came with an attachment its number.
-  mutating func number(messageWithId id: String, of item: IntakeItem, _ tally: inout ExchangeTally)
-    throws(Failure)
-  {
+  mutating func number(
+    messageWithId id: String, _ clientId: String?, of item: IntakeItem, _ tally: inout ExchangeTally
+  ) throws(Failure) {
     guard hasConversations, var conversation = try conversation(item.conversationId) else { return }
     var message = Message(
-      in: conversation.id, id: id, number: 0, from: item.senderId, clientId: nil, text: item.text,
+      in: conversation.id, id: id, number: 0, from: item.senderId, clientId: clientId, text: item.text,
       createdAt: tally.now)
     try number(&message, in: &conversation, &tally)
     try setMessage(message)

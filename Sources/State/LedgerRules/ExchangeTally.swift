@@ -11,6 +11,7 @@ package struct ExchangeTally {
   package let token: Token
   /// The number of the change that the exchange makes, if it makes one: see ``Position/number``.
   package let number: Int64
+  package let turns: TurnRule
   package var changed = ChangedSubjects()
   /// Lanes with a changed state, each once.
   package private(set) var lanes: [LaneName] = []
@@ -30,8 +31,8 @@ package struct ExchangeTally {
   /// Ended attachments by status; each status is one change of the counts.
   private(set) var ended: [(status: Status, attachments: Int64, bytes: Int64)] = []
 
-  package init(now: Int64, time: Int64, token: Token, number: Int64) {
-    (self.now, self.time, self.token, self.number) = (now, time, token, number)
+  package init(now: Int64, time: Int64, token: Token, number: Int64, turns: TurnRule = .sender) {
+    (self.now, self.time, self.token, self.number, self.turns) = (now, time, token, number, turns)
   }
 
   package mutating func touch(_ lane: LaneName) {

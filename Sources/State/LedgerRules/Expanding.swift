@@ -91,7 +91,7 @@ extension LedgerRows {
     try addJob(
       NewJob(
         JobKey(.attachment, key), .attachments, priority: parent.priority, dueAt: tally.time,
-        turn: try turn(of: origin.senderId)))
+        turn: try turn(of: origin.senderId, in: origin.conversationId, tally)))
     try addUpload(child, id, sender: origin.senderId, tally.now)
     tally.changed.add(attachment: key)
   }

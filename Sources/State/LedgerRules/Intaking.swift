@@ -36,21 +36,39 @@ extension LedgerRows {
       return
     }
     var item = item
+    var clientId: String?
     if hasConversations, let conversation = try conversation(item.conversationId) {
       if let problem = try problem(of: item, in: conversation) { return report.refuse(problem) }
       // Its members say who reads it.
       (item.checksParticipants, item.isOfMember) = (false, false)
       if let id = item.messageId, let message = try written(id, item, in: conversation) {
         item.messageId = message.id
+      } else if item.isOfUser, let id = item.messageId {
+        // An id that a member gives is a client id: it takes no other member's.
+        if try message(ofClient: id, from: item.senderId) != nil {
+          return report.refuse(item.problem("message '\(id)' of this sender is in another conversation"))
+        }
+        (item.messageId, clientId) = (nextId(), id)
       }
     }
     if item.isOfMember { return report.refuse(item.noMember) }
     // Then the message, if it has an id: a file must not join another sender's message.
     if let messageId = item.messageId {
-      if let message = try addMessage(item, id: messageId, at: tally.now) {
+      var message = try addMessage(item, id: messageId, at: tally.now)
+      if let known = message, known.isOfUser, !item.isOfUser {
+        if item.takesOver(known) {
+          for key in try renameMessage(messageId, of: item.conversationId, to: nextId()) {
+            tally.changed.add(attachment: key)
+          }
+          message = try addMessage(item, id: messageId, at: tally.now)
+        } else {
+          try claimMessage(messageId, of: item.conversationId)
+        }
+      }
+      if let message {
         if let problem = item.problem(joining: message) { return report.refuse(problem) }
       } else {
-        try number(messageWithId: messageId, of: item, &tally)
+        try number(messageWithId: messageId, clientId, of: item, &tally)
       }
     }
     if let (key, id, status) = try known(identity) {
@@ -68,12 +86,12 @@ extension LedgerRows {
     let messageId = item.messageId ?? nextId()
     if item.messageId == nil {
       _ = try addMessage(item, id: messageId, at: tally.now)
-      try number(messageWithId: messageId, of: item, &tally)
+      try number(messageWithId: messageId, nil, of: item, &tally)
     }
     let id = nextId()
     let key = try addAttachment(
       item, id: id, identity: identity, messageId: messageId, parent: nil, at: tally.now)
-    let turn = try turn(of: item.senderId)
+    let turn = try turn(of: item.senderId, in: item.conversationId, tally)
     if let link = item.link {
       let transfer = try transfer(for: link, identity: transferIdentity, at: tally.now)
       try addLink(key, to: transfer, item)

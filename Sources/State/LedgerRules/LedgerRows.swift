@@ -16,7 +16,7 @@ package protocol LedgerRows {
   var hasConversations: Bool { get set }
   mutating func nextId() -> String
   /// See ``Lease/turn``.
-  mutating func turn(of sender: String) throws(Failure) -> Int64
+  mutating func turn(of owner: String) throws(Failure) -> Int64
 
   // MARK: Jobs
 
@@ -69,6 +69,13 @@ package protocol LedgerRows {
   mutating func count(_ status: Status, _ attachments: Int64, bytes: Int64) throws(Failure)
   /// Adds a message, or returns the record of the existing message.
   mutating func addMessage(_ item: IntakeItem, id: String, at now: Int64) throws(Failure) -> MessageRecord?
+  /// A user's message is a service's from now on: no other service takes its id over.
+  mutating func claimMessage(_ id: String, of conversationId: String) throws(Failure)
+  /// Gives a message without a number another id.
+  ///
+  /// - Returns: the keys of its attachments, in order.
+  mutating func renameMessage(_ id: String, of conversationId: String, to other: String) throws(Failure)
+    -> [Int64]
 
   /// The fact for commands about an attachment, by its id, without `isMade` and `isCheck`.
   func fact(ofAttachment id: String, at time: Int64) throws(Failure) -> AttachmentDecision.Fact?

@@ -82,7 +82,7 @@ extension LedgerRows {
     try count(.queued, 1, bytes: 0)
     // An attempt without steps has no record. So the next attempt is at least the second.
     let earlier = try lastAttempt(of: key) ?? 1
-    let turn = try turn(of: row.senderId)
+    let turn = try turn(of: row.senderId, in: row.conversationId, tally)
     if kept == nil, let transfer = try transfer(of: key) {
       try self.await(transfer, for: key, turn: turn, priority: 0, earlier: earlier, &tally)
     } else {

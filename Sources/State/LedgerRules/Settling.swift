@@ -156,7 +156,7 @@ extension LedgerRows {
     // Before a first attempt there are no events.
     let told = ended.attempt > 1 ? try toldTypes(of: ended.key) : []
     var ids = DeliveryIds(ended.origin.id, told: told)
-    let turn = try turn(of: ended.origin.senderId)
+    let turn = try turn(of: ended.origin.senderId, in: ended.origin.conversationId, tally)
     for event in ToldEvents(told).news(ended.events) {
       let key = try addEvent(event, of: ended.key, at: tally.now)
       let ordinal = ids.next(event.type)

@@ -40,11 +40,11 @@ package struct TurnClaim {
     (left, self.inHand) = (count, inHand)
   }
 
-  /// What stands for a sender in the order of turns: positive. Two senders with the same share their turns.
-  package static func turn(of sender: String, _ hash: SHA256) -> Int64 {
+  /// The number of a sender, or of a conversation, in the order of turns: positive. Owners with the same number share their turns.
+  package static func turn(of owner: String, _ hash: SHA256) -> Int64 {
     var values = HashedValues()
     values.add("turn")
-    values.add(sender)
+    values.add(owner)
     let number = hash.digest(of: values).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     return Int64(number >> 1) | 1
   }
@@ -102,5 +102,16 @@ package struct TurnClaim {
     guard let inHand else { return left }
     let held = inHand[sender, default: 0]
     return min(max((Self.share * left - held + Self.share) / (Self.share + 1), 0), left)
+  }
+}
+
+extension LedgerRows {
+  mutating func turn(of sender: String, in conversation: String, _ tally: ExchangeTally) throws(Failure)
+    -> Int64
+  {
+    switch tally.turns {
+    case .sender: try turn(of: sender)
+    case .conversation: try turn(of: conversation)
+    }
   }
 }

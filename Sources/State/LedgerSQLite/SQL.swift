@@ -63,13 +63,25 @@ enum SQL {
   static let addAttachment = SQLText(insertInto: "attachments", IntakeItem.columns)
 
   static let addMessage: StaticString = """
-    INSERT INTO messages (conversation_id, message_id, sender_id, participants, text, created_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    INSERT INTO messages (conversation_id, message_id, sender_id, participants, text, created_at, of_user)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
     ON CONFLICT DO NOTHING
     """
 
   static let message: StaticString = """
-    SELECT sender_id, participants FROM messages WHERE conversation_id = ?1 AND message_id = ?2
+    SELECT sender_id, participants, of_user IS NOT NULL AND number IS NULL FROM messages
+    WHERE conversation_id = ?1 AND message_id = ?2
+    """
+
+  /// Its attachments follow.
+  static let copyMessage: StaticString = """
+    INSERT INTO messages (conversation_id, message_id, sender_id, participants, text, created_at, of_user)
+    SELECT conversation_id, ?3, sender_id, participants, text, created_at, of_user FROM messages
+    WHERE conversation_id = ?1 AND message_id = ?2
+    """
+
+  static let moveAttachments: StaticString = """
+    UPDATE attachments SET message_id = ?3 WHERE conversation_id = ?1 AND message_id = ?2 RETURNING key
     """
 
   static let addToCount: StaticString = """

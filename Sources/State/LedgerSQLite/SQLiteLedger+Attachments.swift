@@ -118,14 +118,33 @@ extension SQLiteLedger {
   package func addMessage(_ item: IntakeItem, id: String, at now: Int64) throws -> MessageRecord? {
     try statement(SQL.addMessage).run(
       .text(item.conversationId), .text(id), .text(item.senderId),
-      .text(JSONWriter.array(of: item.participants)), .optional(item.text), .integer(now))
+      .text(JSONWriter.array(of: item.participants)), .optional(item.text), .integer(now),
+      item.isOfUser ? .integer(1) : .null)
     return connection.changes == 1 ? nil : try record(ofMessage: id, of: item.conversationId)
   }
 
   private func record(ofMessage id: String, of conversation: String) throws -> MessageRecord? {
     try statement(SQL.message).first(.text(conversation), .text(id)) {
-      MessageRecord(senderId: $0.text(0), participants: JSONStrings.read($0.text(1)) ?? [])
+      MessageRecord(
+        senderId: $0.text(0), participants: JSONStrings.read($0.text(1)) ?? [], isOfUser: $0.integer(2) == 1)
     }
+  }
+
+  package func claimMessage(_ id: String, of conversationId: String) throws {
+    try statement("UPDATE messages SET of_user = NULL WHERE conversation_id = ?1 AND message_id = ?2").run(
+      .text(conversationId), .text(id))
+  }
+
+  package func renameMessage(_ id: String, of conversationId: String, to other: String) throws -> [Int64] {
+    try statement(SQL.copyMessage).run(.text(conversationId), .text(id), .text(other))
+    var keys: [Int64] = []
+    try statement(SQL.moveAttachments).rows(.text(conversationId), .text(id), .text(other)) {
+      keys.append($0.integer(0))
+    }
+    try statement("DELETE FROM messages WHERE conversation_id = ?1 AND message_id = ?2").run(
+      .text(conversationId), .text(id))
+    prefetch.shrink(conversationId)
+    return keys.sorted()
   }
 
   public func message(_ id: String, of conversation: String) throws(LedgerError) -> MessageRecord? {

@@ -63,15 +63,15 @@ extension SQLiteLedger {
   }
 
   /// A new tally for a transaction.
-  func tally(_ number: Int64 = 0) -> ExchangeTally {
+  func tally(_ number: Int64 = 0, turns: TurnRule = .sender) -> ExchangeTally {
     ExchangeTally(
       now: clock.now(), time: clock.steady(), token: Token(holder: holder, number: number),
-      number: lastChange &+ 1)
+      number: lastChange &+ 1, turns: turns)
   }
 
   private func perform(_ exchange: Exchange) throws -> ExchangeReply {
     var reply = ExchangeReply()
-    var tally = tally(exchange.number)
+    var tally = tally(exchange.number, turns: exchange.turns)
     newborn = Newborn([])
     // The rules change their rows in place; here `rows` is a reference.
     var rows = self

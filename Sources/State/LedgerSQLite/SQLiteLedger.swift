@@ -54,13 +54,13 @@ package final class SQLiteLedger: LedgerWriter {
   /// The sender of attachments and of deliveries that had a turn last, by the key of the lane.
   var lastTurns: [Int64: Int64] = [:]
   /// The last sender whose turn was asked for.
-  private var lastSender: (id: ByteText, turn: Int64)?
+  private var lastOwner: (id: ByteText, turn: Int64)?
 
   /// See ``Lease/turn``.
-  package func turn(of sender: String) throws -> Int64 {
-    if let lastSender, lastSender.id == ByteText(sender) { return lastSender.turn }
-    let turn = TurnClaim.turn(of: sender, hash)
-    lastSender = (ByteText(sender), turn)
+  package func turn(of owner: String) throws -> Int64 {
+    if let lastOwner, lastOwner.id == ByteText(owner) { return lastOwner.turn }
+    let turn = TurnClaim.turn(of: owner, hash)
+    lastOwner = (ByteText(owner), turn)
     return turn
   }
   /// Which links are fetched by themselves.

@@ -7,7 +7,7 @@ import Pipeline
 enum Schema {
   /// The schema version that this program writes, kept in `user_version`. Ledgers of other
   /// versions are refused.
-  static let version: Int64 = 19
+  static let version: Int64 = 20
 
   /// Has SQLite look for what each row refers to, in debug builds and so in the tests. In a release that would be a twentieth of
   /// the coordinator's work; what is referred to is written by the same transaction or read in it, and `verify` looks at all.
@@ -101,6 +101,7 @@ enum Schema {
       urgent INTEGER CHECK (urgent = 1),
       edited_at INTEGER,
       deleted_at INTEGER,
+      of_user INTEGER CHECK (of_user = 1), -- begun by a user's own request; a service may take its id over
       PRIMARY KEY (conversation_id, message_id),
       CHECK ((number IS NULL) = (changed IS NULL)),
       CHECK (deleted_at IS NULL OR text IS NULL)
