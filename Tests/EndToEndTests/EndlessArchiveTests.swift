@@ -44,7 +44,8 @@ struct EndlessArchiveTests {
     let deeper =
       "set -e; cp flat deep; for i in $(seq \(levels)); do gzip -n -c deep >next; mv next deep; done"
     try #require(try FixtureStages.run("/bin/sh", ["-c", "cd '\(folder.path)'; \(deeper)"]) == 0)
-    try folder.write("judge.yaml", 
+    try folder.write(
+      "judge.yaml",
       "version: 1\nexpand: { depth: \(levels + 1) }\nstages:\n  - use: archive\n")
     func seconds(_ file: String) throws -> Double {
       let start = Date()
