@@ -104,7 +104,8 @@ final class Place {
       .upload(
         .begin(
           UploadRecord(
-            id: id, owner: owner, role: role, length: 5, metadata: metadata, createdAt: 0, expiresAt: 100_000)
+            id: id, owner: owner, role: role, length: 5, metadata: metadata, createdAt: 0, expiresAt: 100_000,
+            forUser: role == .user ? nil : try Tus.metadata(metadata)["senderId"])
         )))
     return id
   }

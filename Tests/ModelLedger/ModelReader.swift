@@ -92,11 +92,26 @@ package final class ModelReader: LedgerQueries {
     rows.openUploads(of: owner, at: now).count
   }
 
+  package func uploads(
+    ofMessages ids: [String], in conversation: String, at now: Int64
+  ) throws(LedgerError) -> [String: [UploadRecord]] {
+    let open = rows.openUploads(of: nil, at: now).sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
+    return Dictionary(
+      grouping: open.filter {
+        $0.message?.conversationId == conversation && ids.contains($0.message?.messageId ?? "")
+      }
+    ) { $0.message?.messageId ?? "" }
+  }
+
   package func openUploads(
     of owner: UploadOwner?, at now: Int64, after mark: PageMark?, limit: Int
   ) throws(LedgerError) -> Page<UploadRecord> {
-    let found = rows.openUploads(of: owner, at: now).filter { $0.id > mark?.text ?? "" }
-      .sorted { $0.id < $1.id }.prefix(max(limit, 0))
+    let found = rows.openUploads(of: nil, at: now).filter { upload in
+      guard let owner else { return upload.id > mark?.text ?? "" }
+      let isOwn = upload.owner == owner.name && upload.role == owner.role
+      return (isOwn || upload.forUser == owner.name && owner.role == .user) && upload.id > mark?.text ?? ""
+    }
+    .sorted { $0.id < $1.id }.prefix(max(limit, 0))
     return Page(Array(found), next: found.count < limit ? nil : found.last.map { PageMark($0.id) })
   }
 

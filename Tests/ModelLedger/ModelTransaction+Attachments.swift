@@ -112,16 +112,36 @@ extension ModelTransaction {
 
   mutating func renameMessage(_ id: String, of conversationId: String, to other: String) -> [Int64] {
     let name = ModelRows.MessageName(conversation: conversationId, message: id)
-    rows.messages[ModelRows.MessageName(conversation: conversationId, message: other)] =
-      rows.messages.removeValue(forKey: name)
+    rows.messages[ModelRows.MessageName(conversation: conversationId, message: other)] = rows.messages[name]
+    return moveAttachments(ofMessage: id, in: conversationId, to: other, in: conversationId)
+  }
+
+  mutating func moveAttachments(
+    ofMessage id: String, in conversationId: String, to other: String, in otherConversation: String
+  ) -> [Int64] {
     let keys = rows.attachments.filter {
       $0.value.origin.conversationId == conversationId && $0.value.origin.messageId == id
     }.keys.sorted()
     for key in keys {
       guard let origin = rows.attachments[key]?.origin else { continue }
-      rows.attachments[key]?.origin = origin.replacing(messageId: other)
+      rows.attachments[key]?.origin = origin.replacing(conversationId: otherConversation, messageId: other)
+      rows.attachments[key]?.ownMessage = false
     }
+    let name = ModelRows.MessageName(conversation: conversationId, message: id)
+    if rows.messages[name]?.written == nil { rows.messages[name] = nil }
     return keys
+  }
+
+  func participants(ofMessage id: String, in conversationId: String) -> [String] {
+    rows.messages[ModelRows.MessageName(conversation: conversationId, message: id)]?.participants ?? []
+  }
+
+  func record(ofAttachment id: String) -> AttachmentRecord? {
+    guard let key = rows.keysById[id], let attachment = rows.attachments[key] else { return nil }
+    return AttachmentRecord(
+      key: key, attachment.origin, source: attachment.source.path, attachment.outcome,
+      createdAt: attachment.createdAt, finishedAt: attachment.finishedAt, steps: [],
+      keptObject: attachment.kept)
   }
 
   func fact(ofAttachment id: String, at time: Int64) -> AttachmentDecision.Fact? {

@@ -39,7 +39,7 @@ struct RandomExchange {
 
   mutating func command(_ ids: [String]) -> Command {
     if converses && once(in: 8) { return .user(userCommand()) }
-    if converses && once(in: 2) { return .conversation(conversationCommand()) }
+    if converses && once(in: 2) { return .conversation(conversationCommand(ids)) }
     return switch number(0...9) {
     case 0...6: .takeIn((0..<number(0...4)).map { _ in item() })
     case 7 where !ids.isEmpty:
@@ -52,7 +52,7 @@ struct RandomExchange {
     }
   }
 
-  private mutating func conversationCommand() -> ConversationCommand {
+  private mutating func conversationCommand(_ ids: [String]) -> ConversationCommand {
     let users = ["ann", "ben", "cat"]
     let (user, other) = (pick(users), pick(users))
     // Few, so that much happens to each.
@@ -74,10 +74,23 @@ struct RandomExchange {
       default:
         .write(
           id: "message \(lastMessage)", clientId: "c\(number(1...12))",
-          text: pick([nil, "text", "other"]), replyTo: pick([nil, nil, about]), isUrgent: once(in: 4))
+          text: pick([nil, "text", "other"]), replyTo: pick([nil, nil, about]), isUrgent: once(in: 4),
+          once(in: 3) ? named(ids) : NamedAttachments())
       }
     return ConversationCommand(
       pick(["c", "c", "d", "e"]), once(in: 4) ? .service("shop", for: user) : .user(user), action)
+  }
+
+  private mutating func named(_ ids: [String]) -> NamedAttachments {
+    var named = NamedAttachments()
+    if !ids.isEmpty { named.ids = (0..<number(0...2)).map { _ in pick(ids) } }
+    if once(in: 3) { named.uploads = ["upload\(number(1...5))"] }
+    if once(in: 4) {
+      var item = item()
+      (item.url, item.source, item.isMaildirMessage) = ("https://a.example.com/\(number(1...5))", [], false)
+      named.links = [item]
+    }
+    return named
   }
 
   private mutating func recordedCheck() -> RecordedCheck {

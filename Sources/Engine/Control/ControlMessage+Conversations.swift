@@ -19,11 +19,14 @@ extension ControlMessage {
         writer.write(text)
       }
       writer.write(members) { $0.write($1) }
-    case .write(let id, let clientId, let text, let replyTo, let isUrgent):
+    // Links are named by clients of the HTTP server alone.
+    case .write(let id, let clientId, let text, let replyTo, let isUrgent, let named):
       writer.write(Action.write.rawValue)
       for text in [command.conversationId, name, person, id, clientId, text] { writer.write(text) }
       writer.write(replyTo ?? 0)
       writer.write(isUrgent)
+      writer.write(named.ids) { $0.write($1) }
+      writer.write(named.uploads) { $0.write($1) }
     case .rename, .add, .remove, .edit, .delete, .reach, .mute: writer.write(UInt8(0))
     }
   }
@@ -50,11 +53,18 @@ extension ControlMessage {
       let client = try reader.requiredText(atMost: longest)
       let text = try reader.text(atMost: longest)
       let replyTo = try reader.integer(Int64.self)
+      let isUrgent = try reader.boolean()
+      func names() throws(FrameError) -> [String] {
+        try reader.elements(atMost: NamedAttachments.most) { (reader) throws(FrameError) in
+          try reader.requiredText(atMost: longest)
+        }
+      }
+      let named = NamedAttachments(ids: try names(), uploads: try names())
       return ConversationCommand(
         id, author,
         .write(
           id: message, clientId: client, text: text, replyTo: replyTo == 0 ? nil : replyTo,
-          isUrgent: try reader.boolean()))
+          isUrgent: isUrgent, named))
     case nil: throw FrameError("an unknown command about a conversation")
     }
   }

@@ -48,14 +48,16 @@ extension API {
       return Self.done(
         ConversationCommand(ids[0], Self.author(token, nil), .add(ids[1], role)))
     case .writeMessage:
-      let given = try members("text", "replyTo", "urgent", "senderId")
+      let given = try members(
+        "text", "replyTo", "urgent", "senderId", "attachments", "uploads", "links")
       let sender = try sender(given, token)
       return Self.written(
         ConversationCommand(
           ids[0], Self.author(token, sender),
           .write(
             id: newIds.next(), clientId: ids[1], text: try given.text("text"),
-            replyTo: try given.number("replyTo", least: 1), isUrgent: try given.boolean("urgent") ?? false)))
+            replyTo: try given.number("replyTo", least: 1), isUrgent: try given.boolean("urgent") ?? false,
+            try named(given, token))))
     case .editMessage:
       let given = try members("text")
       let text = try given.required("text", try given.text("text"))

@@ -70,11 +70,14 @@ extension API {
   ) throws -> [String] {
     let attachments = try ledger.attachments(
       ofMessages: messages.map(\.id), in: view.conversation.id, seenBy: own)
+    let uploads =
+      own?.left == nil
+      ? try ledger.namedUploads(ofMessages: messages.map(\.id), in: view.conversation.id) : [:]
     return messages.map { message in
       Self.text {
         message.write(
           to: &$0, members: own?.left == nil ? view.members : nil, attachments: attachments[message.id] ?? [],
-          isForUser: isForUser)
+          uploads: uploads[message.id] ?? [], isForUser: isForUser)
       }
     }
   }

@@ -4,7 +4,7 @@ import Platform
 
 // Uploads that are not whole, for clients that have lost an answer, and for those who operate the server.
 extension API {
-  /// To a user its own; to others all, with whose each is.
+  /// A user sees its own uploads and the uploads for it by a service; a service sees all uploads with their owners.
   func openUploads(_ request: FrontRequest, _ token: AccessToken) throws -> FrontReply {
     let query = try ListQuery(request, .uploads)
     if let mark = query.mark, !Tus.isId(mark.text) { throw Self.noMark }
@@ -20,7 +20,7 @@ extension API {
     writer.member("id", record.id)
     writer.member("url", (rules.publicURL ?? "") + "/v1/uploads/\(record.id)")
     writer.member("fileName", metadata["filename"] ?? metadata["name"])
-    writer.member("conversationId", metadata["conversationId"])
+    writer.member("conversationId", record.message?.conversationId ?? metadata["conversationId"])
     // Those that came with a checksum which they were not compared with may be taken back.
     writer.member("offset", uploads.size(record.id) ?? 0)
     writer.member("length", record.length)

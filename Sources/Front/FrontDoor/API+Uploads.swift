@@ -83,7 +83,8 @@ extension API {
     try reached { () throws(SystemError) in try uploads.make(id, length: length) }
     return UploadRecord(
       id: id, owner: token.name, role: token.role, length: length, metadata: metadata, concat: concat,
-      createdAt: Clock.now(), expiresAt: rules.uploadTime)
+      createdAt: Clock.now(), expiresAt: rules.uploadTime,
+      forUser: token.role == .user ? nil : try Tus.metadata(metadata)["senderId"])
   }
 
   /// How many uploads that are not whole one of this role may have; `nil`: any number.
@@ -163,7 +164,7 @@ extension API {
     let name = ByteText(token.name)
     if ByteText(record.owner) == name && record.role == token.role { return true }
     guard token.role == .user, record.role != .user else { return false }
-    return try Tus.metadata(record.metadata)["senderId"].map(ByteText.init) == name
+    return record.forUser.map(ByteText.init) == name
   }
 
   func upload(_ id: String, _ route: Route, _ request: FrontRequest, _ token: AccessToken) throws -> Answer {

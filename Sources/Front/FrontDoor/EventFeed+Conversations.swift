@@ -42,6 +42,7 @@ extension EventFeed {
     }
     let attachments = try ledger.attachments(
       ofMessages: change.messages.map(\.id), in: view.conversation.id, seenBy: nil)
+    let uploads = try ledger.namedUploads(ofMessages: change.messages.map(\.id), in: view.conversation.id)
     for message in change.messages {
       // Former members get deletions alone.
       let readers = view.members.filter {
@@ -51,7 +52,8 @@ extension EventFeed {
       func text(isForUser: Bool) -> String {
         Self.json {
           message.write(
-            to: &$0, members: view.members, attachments: attachments[message.id] ?? [], isForUser: isForUser)
+            to: &$0, members: view.members, attachments: attachments[message.id] ?? [],
+            uploads: uploads[message.id] ?? [], isForUser: isForUser)
         }
       }
       events.append(

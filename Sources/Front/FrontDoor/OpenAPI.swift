@@ -175,6 +175,11 @@ enum OpenAPI {
   private static var messageExtras: [(String, String)] {
     [
       ("attachments", ##"{"type":"array","items":{"$ref":"#/components/schemas/Attachment"}}"##),
+      (
+        "uploads",
+        #"{"type":"array","items":"#
+          + object([("id", text), ("fileName", optionalText), ("length", optionalNumber)]) + "}"
+      ),
       ("receipts", object([("of", number), ("delivered", number), ("read", number)])),
     ]
   }

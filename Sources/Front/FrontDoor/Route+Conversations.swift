@@ -42,7 +42,10 @@ extension Route {
       answers: [(200, answer("Message", "it was there")), (201, answer("Message", "it is new"))],
       body: json(
         #""text":\#(optionalText),"replyTo":{"type":["integer","null"],"minimum":1},"#
-          + #""urgent":{"type":["boolean","null"]},"senderId":\#(optionalText)"#))
+          + #""urgent":{"type":["boolean","null"]},"senderId":\#(optionalText),"#
+          + ["attachments", "uploads", "links"].map {
+            #""\#($0)":{"type":["array","null"],"items":{"type":"string"},"maxItems":\#(NamedAttachments.most)}"#
+          }.joined(separator: ",")))
     static let message = Facts(
       messages: "GET", "/v1/conversations/{id}/messages/{message}", seen,
       "a message, by its number",

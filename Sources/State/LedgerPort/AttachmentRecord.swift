@@ -32,8 +32,13 @@ public struct AttachmentRecord: Sendable {
   /// Where its content came from, as it is shown: the path of its file, or the attachment that it was taken out of. The file of one
   /// that was is the home's own, and gone once it is completed.
   public var sourceName: String {
-    origin.parentId.map { "attachment \($0)" } ?? String(decoding: source, as: UTF8.self)
+    if let parent = origin.parentId { return "attachment \(parent)" }
+    let text = String(decoding: source, as: UTF8.self)
+    return text.hasPrefix(Self.forwarded) ? "attachment \(text.dropFirst(Self.forwarded.count))" : text
   }
+
+  /// The beginning of the source of a forwarded attachment; the id of the other attachment follows. No file has this path.
+  public static let forwarded = "/dev/zero/"
 
   /// Whether it records a check, of which the content was not kept.
   public var isCheck: Bool { source.starts(with: RecordedCheck.place.utf8) }

@@ -52,10 +52,11 @@ extension Message {
   /// - Parameters:
   ///   - members: the members of its conversation, for the receipts; `nil`: without receipts.
   ///   - attachments: `nil`: without attachments.
+  ///   - uploads: its unfinished uploads.
   ///   - isForUser: for a member, and not for an operator of the server.
   public func write(
     to writer: inout JSONWriter, members: [Member]? = nil, attachments: [AttachmentRecord]? = nil,
-    isForUser: Bool = true
+    uploads: [NamedUpload] = [], isForUser: Bool = true
   ) {
     writer.member("conversationId", conversationId)
     writer.member("number", number)
@@ -74,10 +75,34 @@ extension Message {
         for one in attachments { writer.object { one.write(to: &$0, isForUser: isForUser) } }
       }
     }
+    if !uploads.isEmpty {
+      writer.key("uploads")
+      writer.array { writer in
+        for upload in uploads {
+          writer.object {
+            $0.member("id", upload.id)
+            $0.member("fileName", upload.fileName)
+            $0.member("length", upload.length)
+          }
+        }
+      }
+    }
     guard let members else { return }
     let receipts = Receipts(of: self, members)
     writer.key("receipts")
     writer.object { receipts.write(to: &$0) }
+  }
+}
+
+/// An unfinished upload of a message, as the members of the conversation see it.
+public struct NamedUpload: Sendable {
+  public var id: String
+  public var fileName: String?
+  /// In bytes; `nil`: the client says it later.
+  public var length: Int64?
+
+  public init(id: String, fileName: String?, length: Int64?) {
+    (self.id, self.fileName, self.length) = (id, fileName, length)
   }
 }
 

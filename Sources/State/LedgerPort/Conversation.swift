@@ -180,7 +180,9 @@ public struct ConversationCommand: Sendable, Equatable {
     /// Removes a member, or leaves.
     case remove(String)
     /// Writes a message. A repetition with the same client's id changes nothing.
-    case write(id: String, clientId: String, text: String?, replyTo: Int64? = nil, isUrgent: Bool = false)
+    case write(
+      id: String, clientId: String, text: String?, replyTo: Int64? = nil, isUrgent: Bool = false,
+      NamedAttachments = NamedAttachments())
     case edit(Int64, text: String)
     /// Erases the text, the versions and the attachments of a message.
     case delete(Int64)
@@ -197,6 +199,31 @@ public struct ConversationCommand: Sendable, Equatable {
   public init(_ conversationId: String, _ author: Author, _ action: Action) {
     (self.conversationId, self.author, self.action) = (conversationId, author, action)
   }
+}
+
+/// The attachments that a new message names.
+public struct NamedAttachments: Sendable, Equatable {
+  /// Attachments. The server has checked that the author may read them. The author's own attachment without a conversation moves into
+  /// the message; other attachments are forwarded: the message gets a copy of the record, with the same object.
+  public var ids: [String]
+  /// Uploads of the author, finished or not. With its last byte, an upload becomes an attachment of the message.
+  public var uploads: [String]
+  /// Links, which are fetched.
+  public var links: [IntakeItem]
+  /// Why the server refuses one of them. A repeated message gets its answer nevertheless.
+  public var refusal: ConversationResult.Refusal?
+
+  /// The most attachments in one request.
+  public static let most = 100
+
+  public init(
+    ids: [String] = [], uploads: [String] = [], links: [IntakeItem] = [],
+    refusal: ConversationResult.Refusal? = nil
+  ) {
+    (self.ids, self.uploads, self.links, self.refusal) = (ids, uploads, links, refusal)
+  }
+
+  public var count: Int { ids.count + uploads.count + links.count }
 }
 
 /// The result of a ``ConversationCommand``.

@@ -4,7 +4,7 @@ import Platform
 ///
 /// Each field is declared once, in ``visit(_:)``: from that follow the keys of a manifest, the message to a running coordinator,
 /// and what is refused. Its column is in `AttachmentRecord.swift`, beside the reading of it.
-public struct IntakeItem: Sendable {
+public struct IntakeItem: Sendable, Equatable {
   public var conversationId: String
   /// `nil`: the file becomes its own message.
   public var messageId: String?

@@ -138,6 +138,9 @@ public protocol LedgerQueries: AnyObject {
   /// The visible attachments of messages, by the id of the message, in order of intake.
   func attachments(ofMessages ids: [String], in conversation: String, seenBy member: Member?)
     throws(LedgerError) -> [String: [AttachmentRecord]]
+  /// The unfinished uploads of messages, by the id of the message.
+  func uploads(ofMessages ids: [String], in conversation: String, at now: Int64) throws(LedgerError)
+    -> [String: [UploadRecord]]
   /// The visible changes after one exchange and up to another, by conversation; see ``Position/number``. The answer ends with the exchange
   /// at which it has about `limit` messages.
   ///

@@ -19,12 +19,27 @@ public struct UploadRecord: Sendable, Equatable {
   public var expiresAt: Int64
   /// What it has become; `nil`: it is not whole, or a part of others.
   public var attachmentId: String?
+  /// The user for whom a service began it; `nil`: it is its owner's.
+  public var forUser: String?
+  /// The message that named it; `nil`: its metadata says where it belongs.
+  public var message: Place?
+
+  /// A message, by the ids of its conversation and its own.
+  public struct Place: Sendable, Equatable {
+    public var conversationId, messageId: String
+
+    public init(_ conversationId: String, _ messageId: String) {
+      (self.conversationId, self.messageId) = (conversationId, messageId)
+    }
+  }
 
   public init(
     id: String, owner: String, role: AccessToken.Role, length: Int64?, metadata: String,
     concat: String? = nil,
-    createdAt: Int64, expiresAt: Int64, attachmentId: String? = nil
+    createdAt: Int64, expiresAt: Int64, attachmentId: String? = nil, forUser: String? = nil,
+    message: Place? = nil
   ) {
+    (self.forUser, self.message) = (forUser, message)
     (self.id, self.owner, self.role, self.length) = (id, owner, role, length)
     (self.metadata, self.concat) = (metadata, concat)
     (self.createdAt, self.expiresAt, self.attachmentId) = (createdAt, expiresAt, attachmentId)

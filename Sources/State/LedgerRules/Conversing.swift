@@ -23,7 +23,7 @@ extension LedgerRows {
     case .begin: return .refused(.notFound)
     case .reach(let delivered, let read):
       return try reach(conversation, member, delivered: delivered, read: read, &tally)
-    case .write(_, let clientId, _, _, _):
+    case .write(_, let clientId, _, _, _, _):
       // A written message is the answer for ever.
       if let known = try written(clientId, from: command.author.user, in: conversation) { return known }
       if !isPresent { return Self.hasLeft }
@@ -48,7 +48,7 @@ extension LedgerRows {
       }
       if !isAdmin && !Self.isSame(user, command.author.user) { return Self.adminsOnly }
       return try remove(user, from: conversation, &tally)
-    case .write(let id, let clientId, let text, let replyTo, let isUrgent):
+    case .write(let id, let clientId, let text, let replyTo, let isUrgent, let named):
       var message = Message(
         in: conversation.id, id: id, number: 0, from: command.author.user, clientId: clientId, text: text,
         replyTo: replyTo, isUrgent: isUrgent, createdAt: tally.now)
@@ -58,7 +58,7 @@ extension LedgerRows {
             "senderId",
             "is no member of the conversation: '\(command.author.user)'; add it first, or name one"))
       }
-      return try write(&message, in: conversation, reader, &tally)
+      return try write(&message, naming: named, in: conversation, reader, &tally)
     case .edit(let number, let text):
       guard var message = try visible(number, in: conversation, reader) else { return .refused(.notFound) }
       if !command.author.isService && !Self.isSame(message.senderId, command.author.user) {
@@ -283,7 +283,8 @@ extension LedgerRows {
   // MARK: Messages
 
   private mutating func write(
-    _ message: inout Message, in conversation: Conversation, _ member: Member?, _ tally: inout ExchangeTally
+    _ message: inout Message, naming named: NamedAttachments, in conversation: Conversation,
+    _ member: Member?, _ tally: inout ExchangeTally
   ) throws(Failure) -> ConversationResult {
     let clientId = message.clientId ?? ""
     if let fault = Self.fault(ofId: clientId) { return .refused(.invalid("id", fault)) }
@@ -292,9 +293,12 @@ extension LedgerRows {
     if let number = message.replyTo, try visible(number, in: conversation, member) == nil {
       return .refused(.invalid("replyTo", "is the number of a message of this conversation"))
     }
+    if let refusal = named.refusal { return .refused(refusal) }
+    if let refusal = try refusal(of: named, by: message.senderId) { return .refused(refusal) }
     var conversation = conversation
     try number(&message, in: &conversation, &tally)
     try writeMessage(message)
+    try attach(named, to: message, &tally)
     try makeFindable(message)
     return .written(message, isNew: true)
   }

@@ -165,9 +165,12 @@ extension LedgerRows {
       if known.length != nil || length < 0 { return .refused("the length of an upload does not change") }
       known.length = length
       try setUpload(known)
-    case .finish(let id, let item):
+    case .finish(let id, var item):
       guard var known else { return Self.noUpload(id) }
       if let attachment = known.attachmentId { return Self.isAttachment(attachment) }
+      if let message = known.message {
+        (item.conversationId, item.messageId) = (message.conversationId, message.messageId)
+      }
       let report = try takeIn([item], &tally)
       if let attachment = report.outcomes.first?.id {
         known.attachmentId = attachment
@@ -183,11 +186,17 @@ extension LedgerRows {
         return .done(hasChanged: false)
       }
       try removeUpload(id)
+      if known.attachmentId == nil, let message = known.message {
+        try noteMessage(message.messageId, in: message.conversationId, &tally)
+      }
       tally.uploadsToDelete.append(id)
     case .giveUp(let id):
       guard let known else { return .done(hasChanged: false) }
       if let attachment = known.attachmentId { return Self.isAttachment(attachment) }
       try removeUpload(id)
+      if let message = known.message {
+        try noteMessage(message.messageId, in: message.conversationId, &tally)
+      }
       tally.uploadsToDelete.append(id)
     }
     return .done(hasChanged: true)

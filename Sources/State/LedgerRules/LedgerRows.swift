@@ -77,6 +77,17 @@ package protocol LedgerRows {
   mutating func renameMessage(_ id: String, of conversationId: String, to other: String) throws(Failure)
     -> [Int64]
 
+  /// Gives the attachments of a message to another message. A message without a number and without attachments is removed.
+  ///
+  /// - Returns: their keys, in order.
+  mutating func moveAttachments(
+    ofMessage id: String, in conversationId: String, to other: String, in otherConversation: String
+  ) throws(Failure) -> [Int64]
+  /// The participants of a message, in the order of its first attachment.
+  func participants(ofMessage id: String, in conversationId: String) throws(Failure) -> [String]
+  /// An attachment without its steps and its derived objects; `nil`: deleted, or never there.
+  func record(ofAttachment id: String) throws(Failure) -> AttachmentRecord?
+
   /// The fact for commands about an attachment, by its id, without `isMade` and `isCheck`.
   func fact(ofAttachment id: String, at time: Int64) throws(Failure) -> AttachmentDecision.Fact?
   /// See ``AttachmentDecision/Fact/isMade``.

@@ -192,8 +192,9 @@ extension LedgerRows {
 
   /// Keeps the texts of an attachment of a conversation. Others with the same objects are found by them, too.
   private mutating func keepTexts(of ended: EndedAttachment) throws(Failure) {
-    guard hasConversations, !ended.texts.isEmpty,
-      try message(withId: ended.origin.messageId, in: ended.origin.conversationId) != nil
+    // The attachment may have moved into a message since its lease.
+    guard hasConversations, !ended.texts.isEmpty, let row = try attachment(ended.key),
+      try message(withId: row.messageId, in: row.conversationId) != nil
     else { return }
     for text in ended.texts where try keepText(text) {
       for message in try messages(withDerived: text.sha256) { try makeFindable(message) }

@@ -81,7 +81,8 @@ enum SQL {
     """
 
   static let moveAttachments: StaticString = """
-    UPDATE attachments SET message_id = ?3 WHERE conversation_id = ?1 AND message_id = ?2 RETURNING key
+    UPDATE attachments SET conversation_id = ?4, message_id = ?3, own_message = 0
+    WHERE conversation_id = ?1 AND message_id = ?2 RETURNING key
     """
 
   static let addToCount: StaticString = """

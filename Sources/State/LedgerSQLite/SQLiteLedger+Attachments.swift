@@ -12,6 +12,11 @@ extension SQLiteLedger {
         a.message_id, m.sender_id, a.parent, a.source_size
       FROM attachments a JOIN messages m USING (conversation_id, message_id) WHERE a.key = ?1
       """
+    static let record = SQLText(
+      """
+      SELECT \(AttachmentRecord.columnList) FROM attachments a JOIN messages m USING (conversation_id, message_id)
+      WHERE a.id = ?1
+      """)
     static let addChild = SQLText(insertInto: "attachments", IntakeItem.columns + ["parent"])
     static let setSource: StaticString = """
       UPDATE attachments SET source = ?2, source_modified = coalesce(?3, source_modified) WHERE key = ?1 AND source <> ?2
@@ -137,14 +142,27 @@ extension SQLiteLedger {
 
   package func renameMessage(_ id: String, of conversationId: String, to other: String) throws -> [Int64] {
     try statement(SQL.copyMessage).run(.text(conversationId), .text(id), .text(other))
+    return try moveAttachments(ofMessage: id, in: conversationId, to: other, in: conversationId)
+  }
+
+  package func moveAttachments(
+    ofMessage id: String, in conversationId: String, to other: String, in otherConversation: String
+  ) throws -> [Int64] {
     var keys: [Int64] = []
-    try statement(SQL.moveAttachments).rows(.text(conversationId), .text(id), .text(other)) {
-      keys.append($0.integer(0))
-    }
-    try statement("DELETE FROM messages WHERE conversation_id = ?1 AND message_id = ?2").run(
-      .text(conversationId), .text(id))
-    prefetch.shrink(conversationId)
+    try statement(SQL.moveAttachments).rows(
+      .text(conversationId), .text(id), .text(other), .text(otherConversation)
+    ) { keys.append($0.integer(0)) }
+    try statement(SQL.removeEmptyMessage).run(.text(conversationId), .text(id))
+    for conversation in [conversationId, otherConversation] { prefetch.shrink(conversation) }
     return keys.sorted()
+  }
+
+  package func participants(ofMessage id: String, in conversationId: String) throws -> [String] {
+    try record(ofMessage: id, of: conversationId)?.participants ?? []
+  }
+
+  package func record(ofAttachment id: String) throws -> AttachmentRecord? {
+    try statement(Text.record).first(.text(id)) { AttachmentRecord($0) }
   }
 
   public func message(_ id: String, of conversation: String) throws(LedgerError) -> MessageRecord? {

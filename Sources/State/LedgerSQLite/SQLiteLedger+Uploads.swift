@@ -23,13 +23,34 @@ extension SQLiteLedger {
   package func setUpload(_ upload: UploadRecord) throws {
     try statement(
       """
-      INSERT INTO uploads VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-      ON CONFLICT DO UPDATE SET length = ?4, attachment_id = ?9
+      INSERT INTO uploads VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+      ON CONFLICT DO UPDATE SET length = ?4, attachment_id = ?9, conversation_id = ?10, message_id = ?11
       """
     ).run(
       .text(upload.id), .text(upload.owner), .text(upload.role.rawValue), .optional(upload.length),
       .text(upload.metadata), .optional(upload.concat), .integer(upload.createdAt),
-      .integer(upload.expiresAt), .optional(upload.attachmentId))
+      .integer(upload.expiresAt), .optional(upload.attachmentId),
+      .optional(upload.message?.conversationId), .optional(upload.message?.messageId),
+      .optional(upload.forUser))
+  }
+
+  public func uploads(
+    ofMessages ids: [String], in conversation: String, at now: Int64
+  ) throws(LedgerError) -> [String: [UploadRecord]] {
+    try reading {
+      var found: [String: [UploadRecord]] = [:]
+      for id in ids {
+        var rows: [UploadRecord] = []
+        try statement(
+          """
+          SELECT * FROM uploads
+          WHERE conversation_id = ?1 AND message_id = ?2 AND attachment_id IS NULL AND expires_at > ?3 ORDER BY created_at, id
+          """
+        ).rows(.text(conversation), .text(id), .integer(now)) { rows.append(UploadRecord($0)) }
+        if !rows.isEmpty { found[id] = rows }
+      }
+      return found
+    }
   }
 
   package func removeUpload(_ id: String) throws {
@@ -78,7 +99,7 @@ extension SQLiteLedger {
       try statement(
         """
         SELECT * FROM uploads WHERE attachment_id IS NULL AND expires_at > ?1 AND id > ?2
-          AND (?3 IS NULL OR owner = ?3) AND (?4 IS NULL OR role = ?4)
+          AND (?3 IS NULL OR owner = ?3 AND role = ?4 OR for_user = ?3 AND ?4 = 'user')
         ORDER BY id LIMIT ?5
         """
       ).rows(
@@ -105,6 +126,7 @@ extension UploadRecord {
     self.init(
       id: row.text(0), owner: row.text(1), role: AccessToken.Role(rawValue: row.text(2)) ?? .user,
       length: row.optionalInteger(3), metadata: row.text(4), concat: row.optionalText(5),
-      createdAt: row.integer(6), expiresAt: row.integer(7), attachmentId: row.optionalText(8))
+      createdAt: row.integer(6), expiresAt: row.integer(7), attachmentId: row.optionalText(8),
+      forUser: row.optionalText(11), message: row.optionalText(9).map { Place($0, row.text(10)) })
   }
 }

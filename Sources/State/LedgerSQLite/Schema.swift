@@ -355,8 +355,15 @@ enum Schema {
       concat TEXT,
       created_at INTEGER NOT NULL,
       expires_at INTEGER NOT NULL,
-      attachment_id TEXT
+      attachment_id TEXT,
+      conversation_id TEXT,             -- of the message that named it
+      message_id TEXT,
+      for_user TEXT,                    -- for whom a service began it
+      CHECK ((conversation_id IS NULL) = (message_id IS NULL))
     ) STRICT, WITHOUT ROWID;
+    CREATE INDEX uploads_by_user ON uploads (for_user) WHERE for_user IS NOT NULL AND attachment_id IS NULL;
+    CREATE INDEX uploads_by_message ON uploads (conversation_id, message_id)
+      WHERE message_id IS NOT NULL AND attachment_id IS NULL;
     CREATE INDEX uploads_by_owner ON uploads (owner) WHERE attachment_id IS NULL;
     CREATE INDEX uploads_by_attachment ON uploads (attachment_id) WHERE attachment_id IS NOT NULL;
 

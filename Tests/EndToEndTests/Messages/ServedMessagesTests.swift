@@ -130,6 +130,64 @@ struct ServedMessagesTests {
     #expect(status.withLock { $0 } == 200)
   }
 
+  @Test func aMessageNamesItsAttachments() throws {
+    let room = "/v1/conversations/\(try begin(#"{"members":["ben"]}"#))"
+    let other = try ask("POST", "/v1/conversations", ben, #"{"members":["eve"]}"#)
+    let away = "/v1/conversations/\(try #require(other.json["id"].text))"
+    func post(_ name: String, _ content: String) throws -> String {
+      let answer = try served.ask(
+        "POST", "/v1/attachments?filename=\(name)&filetype=text/plain", token: ann,
+        ["Content-Type: application/octet-stream"], body: Data(content.utf8))
+      return try #require(try JSON(answer.text)["id"].text)
+    }
+    func ids(_ json: JSON) -> [String?] { json["attachments"].elements.map { $0["id"].text } }
+    func content(_ id: String, _ token: String) throws -> String {
+      try served.ask("GET", "/v1/attachments/\(id)/content", token: token).text
+    }
+    // Ann's own attachment becomes that of the message.
+    let mine = try post("a.txt", "one")
+    let sent = try ask("PUT", "\(room)/messages/1", ann, #"{"attachments":["\#(mine)"]}"#)
+    #expect(sent.status == 201 && ids(sent.json) == [mine], "\(sent.json)")
+    try Resident.wait("it is completed") {
+      try self.ask("GET", "/v1/attachments/\(mine)", self.ben).json["status"].text == "completed"
+    }
+    #expect(try content(mine, ben) == "one")
+    // Ben forwards it without another upload.
+    let forwarded = try ask("PUT", "\(away)/messages/1", ben, #"{"text":"see","attachments":["\#(mine)"]}"#)
+    let copy = try #require(ids(forwarded.json).first ?? nil)
+    #expect(copy != mine && forwarded.json["attachments"].elements[0]["status"].text == "completed")
+    #expect(try content(copy, eve) == "one")
+    #expect(try ask("GET", "/v1/attachments/\(mine)", eve).status == 404)
+    // Nobody names what it may not read, and a refused message is not there.
+    for body in [#"{"attachments":["\#(mine)"]}"#, #"{"attachments":["none"]}"#, #"{"uploads":["none"]}"#] {
+      #expect(try ask("PUT", "\(away)/messages/2", eve, body).status == 400, "\(body)")
+    }
+    #expect(
+      try ask("PUT", "\(away)/messages/2", eve, #"{"links":["https://example.com/a"]}"#).status == 409)
+    #expect(try ask("GET", "\(away)/messages", eve).json["messages"].elements.count == 1)
+    // An upload is named before its last byte.
+    let metadata = "filename " + Data("b.txt".utf8).base64EncodedString()
+    let begun = try served.ask(
+      "POST", "/v1/uploads", token: ann,
+      ["Tus-Resumable: 1.0.0", "Upload-Length: 5", "Upload-Metadata: \(metadata)"])
+    let place = try #require(begun.fields["location"])
+    let upload = try #require(place.split(separator: "/").last)
+    let body = #"{"uploads":["\#(upload)"]}"#
+    #expect(try ask("PUT", "\(away)/messages/3", ben, body).status == 400, "it is not Ben's")
+    let named = try ask("PUT", "\(room)/messages/2", ann, body)
+    #expect(named.status == 201 && ids(named.json).isEmpty)
+    let seen = try ask("GET", "\(room)/messages/2", ben).json["uploads"].elements
+    #expect(seen.map { $0["fileName"].text } == ["b.txt"] && seen.first?["length"] == .number(5))
+    let whole = try served.ask(
+      "PATCH", "/v1/uploads/\(upload)", token: ann,
+      ["Tus-Resumable: 1.0.0", "Upload-Offset: 0", "Content-Type: application/offset+octet-stream"],
+      body: Data("bytes".utf8))
+    #expect(whole.status == 204)
+    let message = try ask("GET", "\(room)/messages/2", ben).json
+    #expect(message["uploads"].elements.isEmpty && ids(message) == [whole.fields["attachment-id"]])
+    #expect(served.stop() == 0)
+  }
+
   @Test func whoReadsAnAttachmentFollowsItsConversation() throws {
     let room = try begin(#"{"members":["ben"],"name":"Team","history":"joined"}"#)
     let path = "/v1/conversations/\(room)"

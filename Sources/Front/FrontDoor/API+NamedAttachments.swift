@@ -1,0 +1,70 @@
+import LedgerPort
+import Manifest
+import Platform
+
+// Attachments that a new message names.
+extension API {
+  /// The attachments that the body of a message names. A repeated message is answered whatever it names, so that an asker without the
+  /// right gets its refusal from the rules.
+  func named(_ given: BodyMembers, _ token: AccessToken) throws -> NamedAttachments {
+    var named = NamedAttachments(
+      ids: try given.texts("attachments") ?? [], uploads: try given.texts("uploads") ?? [])
+    let links = try given.texts("links") ?? []
+    if named.count + links.count > NamedAttachments.most {
+      throw Problem(
+        400, "invalid-body", "in the body: a message names at most \(NamedAttachments.most) attachments")
+    }
+    named.links = try links.map { try item($0, token) }
+    named.refusal = try refusal(of: named, token)
+    return named
+  }
+
+  private func refusal(of named: NamedAttachments, _ token: AccessToken) throws
+    -> ConversationResult.Refusal?
+  {
+    if !named.links.isEmpty && !fetches { return .conflict("the pipeline fetches no links") }
+    for id in named.ids where try !isThere({ try record(id, .attachment, token) }) {
+      return .invalid("attachments", "has an id that is no attachment of yours: '\(PrintableText.of(id))'")
+    }
+    for id in named.uploads where try !isThere({ try record(id, token) }) {
+      return .invalid("uploads", "has an id that is no upload of yours: '\(PrintableText.of(id))'")
+    }
+    return nil
+  }
+
+  private func isThere<Record>(_ find: () throws -> Record) throws -> Bool {
+    do { _ = try find() } catch is Problem { return false }
+    return true
+  }
+
+  private func item(_ link: String, _ token: AccessToken) throws -> IntakeItem {
+    var defaults = IntakeDefaults()
+    (defaults.senderId, defaults.participants) = (token.name, [token.name])
+    let line = Self.text { $0.member("url", link) }
+    switch lines.read(Array(line.utf8)[...], "the body", defaults) {
+    case .success(var item):
+      if let fault = item.fault { throw Problem(400, "invalid-body", "in the body: 'links': \(fault)") }
+      // The content that the link of a user brings is not shared with others.
+      if token.role == .user { item.linkScope = token.name }
+      if prefetches { item.priority = TransferPriority.asked }
+      return item
+    case .failure(let problem):
+      throw Problem(400, "invalid-body", "in the body: 'links': \(problem.message)")
+    }
+  }
+}
+
+extension LedgerQueries {
+  /// The unfinished uploads of messages, by the id of the message.
+  func namedUploads(ofMessages ids: [String], in conversation: String) throws(LedgerError)
+    -> [String: [NamedUpload]]
+  {
+    try uploads(ofMessages: ids, in: conversation, at: Clock.now()).mapValues { records in
+      records.map { record in
+        let metadata = (try? Tus.metadata(record.metadata)) ?? [:]
+        return NamedUpload(
+          id: record.id, fileName: metadata["filename"] ?? metadata["name"], length: record.length)
+      }
+    }
+  }
+}
