@@ -77,8 +77,9 @@ struct SearchErasureTests {
     #expect(try !isLeft())
   }
 
-  @Test func aCopyMadeBeforeHasNone() throws {
-    try deleteOne(of: 30)
+  /// FTS5 merges its segments on its own now and then, and drops the word. It keeps the word after these numbers of messages.
+  @Test(arguments: [2, 9, 100]) func aCopyMadeBeforeHasNone(count: Int) throws {
+    try deleteOne(of: count)
     #expect(try isLeft())
     let file = try desk.folder.path + "/copy.db"
     _ = try LedgerBackup(of: desk.folder, to: file).make(replacing: false)

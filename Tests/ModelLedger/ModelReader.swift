@@ -92,6 +92,13 @@ package final class ModelReader: LedgerQueries {
     rows.openUploads(of: owner, at: now).count
   }
 
+  package func expiredMessages(at now: Int64, limit: Int) throws(LedgerError) -> [Message] {
+    let all = rows.messages.values.compactMap(\.written).filter {
+      $0.deletedAt == nil && ($0.expiresAt ?? .max) <= now
+    }
+    return Array(all.sorted { ($0.expiresAt ?? 0) < ($1.expiresAt ?? 0) }.prefix(limit))
+  }
+
   package func uploads(
     ofMessages ids: [String], in conversation: String, at now: Int64
   ) throws(LedgerError) -> [String: [UploadRecord]] {

@@ -388,6 +388,44 @@ struct ConversationTests {
     #expect(report.added == 0 && report.problems.count == 1, "the client id is one of another conversation")
   }
 
+  @Test(arguments: Engine.allCases) func aMessageExpires(engine: Engine) throws {
+    let bench = try Bench(engine)
+    try bench.group("g", ["ann", "ben"])
+    func write(_ client: String, _ expiresAt: Int64? = nil) throws -> Message? {
+      let result = try bench.say(
+        .user("ann"), "g", .write(id: "m-\(client)", clientId: client, text: "x", expiresAt: expiresAt))
+      guard case .written(let message, true) = result else { return nil }
+      return message
+    }
+    let now = try #require(try write("a")).createdAt
+    #expect(try write("b", now) == nil, "its time is over")
+    #expect(try write("c", now + 9000)?.expiresAt == now + 9000)
+    #expect(
+      try bench.say(.user("ben"), "g", .expire(after: 6000))
+        == .refused(.forbidden("an admin of the group does this")))
+    #expect(try bench.say(.user("ann"), "g", .expire(after: 6000)) == Self.changed)
+    #expect(try bench.say(.user("ann"), "g", .expire(after: 6000)) == Self.unchanged)
+    guard case .refused(.invalid("expireAfter", _)) = try bench.say(.user("ann"), "g", .expire(after: 1))
+    else {
+      return #expect(Bool(false), "it is too short")
+    }
+    // The earlier time counts, also for the message of an attachment.
+    #expect(try write("d", now + 9000)?.expiresAt == now + 6000)
+    #expect(try write("e", now + 1000)?.expiresAt == now + 1000)
+    var item = Sample.item("file")
+    item.conversationId = "g"
+    try bench.takeIn(item)
+    func expired(_ after: Int64) throws -> [Int64] {
+      try bench.reader.expiredMessages(at: now + after, limit: 9).map(\.number).sorted()
+    }
+    #expect(try expired(999) == [] && expired(1000) == [4] && expired(6000) == [3, 4, 5])
+    #expect(try expired(9000) == [2, 3, 4, 5])
+    _ = try bench.say(.service("expiry"), "g", .delete(3))
+    #expect(try expired(9000) == [2, 4, 5], "it is deleted")
+    #expect(try bench.say(.user("ann"), "g", .expire(after: nil)) == Self.changed)
+    #expect(try write("f")?.expiresAt == nil)
+  }
+
   /// How one has muted a conversation, the others are not told, not even that something was set.
   @Test(arguments: Engine.allCases) func mutingIsOnesOwn(engine: Engine) throws {
     let bench = try Bench(engine)

@@ -164,7 +164,7 @@ extension SQLiteLedger {
   private func readConversations(_ image: inout RowImage) throws {
     image.position = try connection.prepare("SELECT position FROM ledger").first { $0.integer(0) } ?? 0
     try connection.prepare("SELECT \(Conversation.columns), pair FROM conversations c").rows {
-      image.conversations[$0.integer(0)] = (Conversation($0), $0.optionalText(9))
+      image.conversations[$0.integer(0)] = (Conversation($0), $0.optionalText(10))
     }
     for key in image.conversations.keys { image.members[key] = try members(of: key) }
     try connection.prepare("SELECT \(Message.columns) FROM messages m WHERE m.number IS NOT NULL").rows {

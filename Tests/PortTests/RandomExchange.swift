@@ -64,7 +64,7 @@ struct RandomExchange {
         .begin(
           pick([.direct, .group]), name: pick([nil, nil, "Name"]), pick([.all, .joined]),
           members: (0...number(0...2)).map { _ in pick(users) })
-      case 1: .rename(pick([nil, "Name", "Other", ""]))
+      case 1: once(in: 2) ? .rename(pick([nil, "Name", "Other", ""])) : .expire(after: pick([nil, 5000, 9]))
       case 2: .add(other, pick([.admin, .member, nil]))
       case 3, 16: .remove(once(in: 2) ? user : other)
       case 4: .edit(about, text: pick(["x", "y", ""]))
@@ -75,7 +75,7 @@ struct RandomExchange {
         .write(
           id: "message \(lastMessage)", clientId: "c\(number(1...12))",
           text: pick([nil, "text", "other"]), replyTo: pick([nil, nil, about]), isUrgent: once(in: 4),
-          once(in: 3) ? named(ids) : NamedAttachments())
+          expiresAt: pick([nil, nil, 1, .max]), once(in: 3) ? named(ids) : NamedAttachments())
       }
     return ConversationCommand(
       pick(["c", "c", "d", "e"]), once(in: 4) ? .service("shop", for: user) : .user(user), action)

@@ -20,14 +20,15 @@ extension ControlMessage {
       }
       writer.write(members) { $0.write($1) }
     // Links are named by clients of the HTTP server alone.
-    case .write(let id, let clientId, let text, let replyTo, let isUrgent, let named):
+    case .write(let id, let clientId, let text, let replyTo, let isUrgent, let expiresAt, let named):
       writer.write(Action.write.rawValue)
       for text in [command.conversationId, name, person, id, clientId, text] { writer.write(text) }
       writer.write(replyTo ?? 0)
       writer.write(isUrgent)
+      writer.write(expiresAt ?? 0)
       writer.write(named.ids) { $0.write($1) }
       writer.write(named.uploads) { $0.write($1) }
-    case .rename, .add, .remove, .edit, .delete, .reach, .mute: writer.write(UInt8(0))
+    case .rename, .expire, .add, .remove, .edit, .delete, .reach, .mute: writer.write(UInt8(0))
     }
   }
 
@@ -54,6 +55,7 @@ extension ControlMessage {
       let text = try reader.text(atMost: longest)
       let replyTo = try reader.integer(Int64.self)
       let isUrgent = try reader.boolean()
+      let expiresAt = try reader.integer(Int64.self)
       func names() throws(FrameError) -> [String] {
         try reader.elements(atMost: NamedAttachments.most) { (reader) throws(FrameError) in
           try reader.requiredText(atMost: longest)
@@ -64,7 +66,7 @@ extension ControlMessage {
         id, author,
         .write(
           id: message, clientId: client, text: text, replyTo: replyTo == 0 ? nil : replyTo,
-          isUrgent: isUrgent, named))
+          isUrgent: isUrgent, expiresAt: expiresAt == 0 ? nil : expiresAt, named))
     case nil: throw FrameError("an unknown command about a conversation")
     }
   }

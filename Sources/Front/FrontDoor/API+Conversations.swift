@@ -39,17 +39,25 @@ extension API {
     case .beginConversation:
       return try begin(try members("kind", "members", "name", "history", "id"), token)
     case .renameConversation:
-      let given = try members("name")
-      if !given.has("name") { throw Problem(400, "invalid-body", "in the body: 'name' has to be said") }
-      return Self.done(
-        ConversationCommand(ids[0], Self.author(token, nil), .rename(try given.text("name"))))
+      let given = try members("name", "expireAfter")
+      if given.has("name") == given.has("expireAfter") {
+        throw Problem(400, "invalid-body", "in the body: either 'name' or 'expireAfter' has to be said")
+      }
+      let action: ConversationCommand.Action =
+        given.has("name")
+        ? .rename(try given.text("name"))
+        : .expire(
+          after: try given.number("expireAfter", least: 1).map {
+            min($0, Conversation.expiries.upperBound) * 1000
+          })
+      return Self.done(ConversationCommand(ids[0], Self.author(token, nil), action))
     case .addMember:
       let role: Member.Role? = try members("role").choice("role")
       return Self.done(
         ConversationCommand(ids[0], Self.author(token, nil), .add(ids[1], role)))
     case .writeMessage:
       let given = try members(
-        "text", "replyTo", "urgent", "senderId", "attachments", "uploads", "links")
+        "text", "replyTo", "urgent", "senderId", "expiresAt", "attachments", "uploads", "links")
       let sender = try sender(given, token)
       return Self.written(
         ConversationCommand(
@@ -57,6 +65,7 @@ extension API {
           .write(
             id: newIds.next(), clientId: ids[1], text: try given.text("text"),
             replyTo: try given.number("replyTo", least: 1), isUrgent: try given.boolean("urgent") ?? false,
+            expiresAt: try given.time("expiresAt"),
             try named(given, token))))
     case .editMessage:
       let given = try members("text")

@@ -33,6 +33,13 @@ extension API {
     return commands
   }
 
+  /// Deletes messages whose time is over.
+  func sweepMessages() throws(LedgerError) -> [Command] {
+    try ledger.expiredMessages(at: Clock.now(), limit: Self.sweepPage).map {
+      .conversation(ConversationCommand($0.conversationId, .service("expiry"), .delete($0.number)))
+    }
+  }
+
   private func sweep(_ record: UploadRecord) throws -> UploadCommand? {
     let now = Clock.now()
     // The request that sent it is gone, and no other can go on with it.

@@ -344,6 +344,12 @@ public final class FrontDoor: Sendable {
         desk.send(.abort(serial: serial))
       }
       log?.reopenWhereMoved()
+      do {
+        let commands = settings.rules.messages ? try api.sweepMessages() : []
+        if !commands.isEmpty { _ = intake.send(commands, ticket: 0) }
+      } catch {
+        if second % 60 == 0 { say("messages whose time is over stay: \(error); the server tries again") }
+      }
       if second % 60 == 0 {
         do {
           let commands = try api.sweepUploads(begun: begun, isUsed: desk.isUsed)

@@ -143,7 +143,8 @@ enum OpenAPI {
     ])
     return [
       ("id", text), ("kind", oneOf(Conversation.Kind.allCases)), ("name", optionalText),
-      ("history", oneOf(Conversation.History.allCases)), ("createdAt", time), ("lastNumber", number),
+      ("history", oneOf(Conversation.History.allCases)), ("expireAfter", optionalNumber),
+      ("createdAt", time), ("lastNumber", number),
       ("members", #"{"type":"array","items":\#(member)}"#),
     ]
   }
@@ -167,7 +168,7 @@ enum OpenAPI {
       ("conversationId", text), ("number", number), ("id", text), ("clientId", optionalText),
       ("senderId", text), ("text", optionalText), ("replyTo", optionalNumber),
       ("urgent", #"{"type":"boolean"}"#), ("createdAt", time), ("editedAt", optionalTime),
-      ("deletedAt", optionalTime),
+      ("deletedAt", optionalTime), ("expiresAt", optionalTime),
     ]
   }
 

@@ -20,9 +20,10 @@ extension Route {
       messages: "GET", "/v1/conversations/{id}", seen, "a conversation, with its members",
       answers: [(200, answer("Conversation", "it"))])
     static let renameConversation = Facts(
-      messages: "PATCH", "/v1/conversations/{id}", senders, "give a group another name",
-      answers: whetherChanged,
-      body: json(#""name":{"type":["string","null"]}"#, required: ["name"]))
+      messages: "PATCH", "/v1/conversations/{id}", senders,
+      "give a group another name, or have new messages expire", answers: whetherChanged,
+      body: json(
+        #""name":{"type":["string","null"]},"expireAfter":{"type":["integer","null"],"minimum":5}"#))
     static let addMember = Facts(
       messages: "PUT", "/v1/conversations/{id}/members/{user}", senders,
       "add a member to a group, or change its role", answers: whetherChanged,
@@ -42,7 +43,7 @@ extension Route {
       answers: [(200, answer("Message", "it was there")), (201, answer("Message", "it is new"))],
       body: json(
         #""text":\#(optionalText),"replyTo":{"type":["integer","null"],"minimum":1},"#
-          + #""urgent":{"type":["boolean","null"]},"senderId":\#(optionalText),"#
+          + #""urgent":{"type":["boolean","null"]},"senderId":\#(optionalText),"expiresAt":\#(optionalText),"#
           + ["attachments", "uploads", "links"].map {
             #""\#($0)":{"type":["array","null"],"items":{"type":"string"},"maxItems":\#(NamedAttachments.most)}"#
           }.joined(separator: ",")))

@@ -16,6 +16,8 @@ extension ConversationView {
     // A former member sees no later name and no other member.
     writer.member("name", left.map { $0.change < conversation.described } == true ? nil : conversation.name)
     writer.member("history", conversation.history.rawValue)
+    // In seconds, as in requests.
+    writer.member("expireAfter", conversation.expireAfter.map { $0 / 1000 })
     writer.member("createdAt", Clock.timestamp(conversation.createdAt))
     writer.member("lastNumber", min(conversation.lastNumber, own?.leftNumber ?? .max))
     writer.key("members")
@@ -69,6 +71,7 @@ extension Message {
     writer.member("createdAt", Clock.timestamp(createdAt))
     writer.member("editedAt", editedAt.map(Clock.timestamp))
     writer.member("deletedAt", deletedAt.map(Clock.timestamp))
+    writer.member("expiresAt", expiresAt.map(Clock.timestamp))
     if let attachments {
       writer.key("attachments")
       writer.array { writer in

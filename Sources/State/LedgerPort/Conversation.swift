@@ -21,20 +21,25 @@ public struct Conversation: Sendable, Equatable {
   public var history: History
   /// The number of its last message; 0: none.
   public var lastNumber: Int64
+  /// How long new messages stay, in milliseconds; `nil`: for ever.
+  public var expireAfter: Int64?
   /// In milliseconds since 1970.
   public var createdAt: Int64
-  /// The numbers of the exchanges with the last change of its name, and with the last change of anything in it: see ``Position/number``.
+  /// The numbers of the exchanges with the last change of its name or its expiry, and with the last change of anything in it: see ``Position/number``.
   public var described: Int64
   public var changed: Int64
 
   package init(
     key: Int64 = 0, id: String, _ kind: Kind, name: String?, history: History, lastNumber: Int64 = 0,
-    createdAt: Int64, described: Int64 = 0, changed: Int64 = 0
+    expireAfter: Int64? = nil, createdAt: Int64, described: Int64 = 0, changed: Int64 = 0
   ) {
     (self.key, self.id, self.kind, self.name, self.history) = (key, id, kind, name, history)
-    (self.lastNumber, self.createdAt) = (lastNumber, createdAt)
+    (self.lastNumber, self.expireAfter, self.createdAt) = (lastNumber, expireAfter, createdAt)
     (self.described, self.changed) = (described, changed)
   }
+
+  /// The bounds of ``expireAfter``, in milliseconds: five seconds to a hundred years.
+  public static let expiries: ClosedRange<Int64> = 5000...3_155_760_000_000
 
   /// The limit of members.
   public static let mostMembers = 1000
@@ -134,14 +139,17 @@ public struct Message: Sendable, Equatable {
   public var createdAt: Int64
   public var editedAt: Int64?
   public var deletedAt: Int64?
+  /// When the server deletes it; `nil`: never.
+  public var expiresAt: Int64?
   /// See ``Conversation/changed``.
   public var changed: Int64
 
   package init(
     in conversationId: String, id: String, number: Int64, from senderId: String, clientId: String?,
     text: String?, replyTo: Int64? = nil, isUrgent: Bool = false, createdAt: Int64, editedAt: Int64? = nil,
-    deletedAt: Int64? = nil, changed: Int64 = 0
+    deletedAt: Int64? = nil, expiresAt: Int64? = nil, changed: Int64 = 0
   ) {
+    self.expiresAt = expiresAt
     (self.conversationId, self.id, self.number, self.senderId) = (conversationId, id, number, senderId)
     (self.clientId, self.text, self.replyTo, self.isUrgent) = (clientId, text, replyTo, isUrgent)
     (self.createdAt, self.editedAt, self.deletedAt, self.changed) = (createdAt, editedAt, deletedAt, changed)
@@ -175,6 +183,8 @@ public struct ConversationCommand: Sendable, Equatable {
     /// if a service names an existing id.
     case begin(Conversation.Kind, name: String?, Conversation.History, members: [String])
     case rename(String?)
+    /// Has new messages deleted so many milliseconds after they were written; `nil`: never.
+    case expire(after: Int64?)
     /// Adds a member, or changes its role; `nil`: a known member keeps its role, and a new one gets `member`.
     case add(String, Member.Role?)
     /// Removes a member, or leaves.
@@ -182,7 +192,7 @@ public struct ConversationCommand: Sendable, Equatable {
     /// Writes a message. A repetition with the same client's id changes nothing.
     case write(
       id: String, clientId: String, text: String?, replyTo: Int64? = nil, isUrgent: Bool = false,
-      NamedAttachments = NamedAttachments())
+      expiresAt: Int64? = nil, NamedAttachments = NamedAttachments())
     case edit(Int64, text: String)
     /// Erases the text, the versions and the attachments of a message.
     case delete(Int64)

@@ -23,11 +23,11 @@ extension LedgerRows {
     case .begin: return .refused(.notFound)
     case .reach(let delivered, let read):
       return try reach(conversation, member, delivered: delivered, read: read, &tally)
-    case .write(_, let clientId, _, _, _, _):
+    case .write(_, let clientId, _, _, _, _, _):
       // A written message is the answer for ever.
       if let known = try written(clientId, from: command.author.user, in: conversation) { return known }
       if !isPresent { return Self.hasLeft }
-    case .edit, .delete, .rename, .add, .remove, .mute:
+    case .edit, .delete, .rename, .expire, .add, .remove, .mute:
       if !isPresent { return Self.hasLeft }
     }
     switch command.action {
@@ -36,6 +36,9 @@ extension LedgerRows {
       if conversation.kind == .direct { return .refused(.conflict("a direct conversation has no name")) }
       if !isAdmin { return Self.adminsOnly }
       return try rename(conversation, name, &tally)
+    case .expire(let after):
+      if conversation.kind == .group && !isAdmin { return Self.adminsOnly }
+      return try expire(conversation, after: after, &tally)
     case .add(let user, let role):
       if conversation.kind == .direct {
         return .refused(.conflict("a direct conversation is one of two people; begin a group"))
@@ -48,10 +51,10 @@ extension LedgerRows {
       }
       if !isAdmin && !Self.isSame(user, command.author.user) { return Self.adminsOnly }
       return try remove(user, from: conversation, &tally)
-    case .write(let id, let clientId, let text, let replyTo, let isUrgent, let named):
+    case .write(let id, let clientId, let text, let replyTo, let isUrgent, let expiresAt, let named):
       var message = Message(
         in: conversation.id, id: id, number: 0, from: command.author.user, clientId: clientId, text: text,
-        replyTo: replyTo, isUrgent: isUrgent, createdAt: tally.now)
+        replyTo: replyTo, isUrgent: isUrgent, createdAt: tally.now, expiresAt: expiresAt)
       if member?.isPresent != true {
         return .refused(
           .invalid(
@@ -195,6 +198,19 @@ extension LedgerRows {
     return .done(hasChanged: true)
   }
 
+  private mutating func expire(
+    _ conversation: Conversation, after time: Int64?, _ tally: inout ExchangeTally
+  ) throws(Failure) -> ConversationResult {
+    if let time, !Conversation.expiries.contains(time) {
+      return .refused(.invalid("expireAfter", "is from five seconds to a hundred years, in seconds"))
+    }
+    if time == conversation.expireAfter { return .done(hasChanged: false) }
+    var conversation = conversation
+    (conversation.expireAfter, conversation.described) = (time, tally.number)
+    try touch(&conversation, &tally)
+    return .done(hasChanged: true)
+  }
+
   private mutating func add(
     _ user: String, _ role: Member.Role?, to conversation: Conversation, _ tally: inout ExchangeTally
   ) throws(Failure) -> ConversationResult {
@@ -293,6 +309,9 @@ extension LedgerRows {
     if let number = message.replyTo, try visible(number, in: conversation, member) == nil {
       return .refused(.invalid("replyTo", "is the number of a message of this conversation"))
     }
+    if let time = message.expiresAt, time <= tally.now {
+      return .refused(.invalid("expiresAt", "is a time that is still to come"))
+    }
     if let refusal = named.refusal { return .refused(refusal) }
     if let refusal = try refusal(of: named, by: message.senderId) { return .refused(refusal) }
     var conversation = conversation
@@ -317,6 +336,9 @@ extension LedgerRows {
   ) throws(Failure) {
     conversation.lastNumber += 1
     (message.number, message.changed) = (conversation.lastNumber, tally.number)
+    if let after = conversation.expireAfter {
+      message.expiresAt = min(message.expiresAt ?? .max, message.createdAt + after)
+    }
     try touch(&conversation, &tally)
   }
 

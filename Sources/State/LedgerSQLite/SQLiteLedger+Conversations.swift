@@ -29,10 +29,12 @@ extension SQLiteLedger {
 
   package func setConversation(_ conversation: Conversation) throws {
     try statement(
-      "UPDATE conversations SET name = ?2, last_number = ?3, described = ?4, changed = ?5 WHERE key = ?1"
+      """
+      UPDATE conversations SET name = ?2, last_number = ?3, described = ?4, changed = ?5, expire_after = ?6 WHERE key = ?1
+      """
     ).run(
       .integer(conversation.key), .optional(conversation.name), .integer(conversation.lastNumber),
-      .integer(conversation.described), .integer(conversation.changed))
+      .integer(conversation.described), .integer(conversation.changed), .optional(conversation.expireAfter))
   }
 
   package func member(_ user: String, of conversation: Int64) throws -> Member? {
@@ -74,19 +76,31 @@ extension SQLiteLedger {
     try statement(ConversationText.writeMessage).run(
       .text(message.conversationId), .text(message.id), .text(message.senderId), .optional(message.text),
       .integer(message.createdAt), .integer(message.number), .integer(message.changed),
-      .optional(message.clientId), .optional(message.replyTo), message.isUrgent ? .integer(1) : .null)
+      .optional(message.clientId), .optional(message.replyTo), message.isUrgent ? .integer(1) : .null,
+      .optional(message.expiresAt))
   }
 
   package func setMessage(_ message: Message) throws {
     try statement(
       """
-      UPDATE messages SET text = ?3, number = ?4, changed = ?5, edited_at = ?6, deleted_at = ?7, client_id = ?8
+      UPDATE messages SET text = ?3, number = ?4, changed = ?5, edited_at = ?6, deleted_at = ?7, client_id = ?8,
+        expires_at = ?9
       WHERE conversation_id = ?1 AND message_id = ?2
       """
     ).run(
       .text(message.conversationId), .text(message.id), .optional(message.text), .integer(message.number),
       .integer(message.changed), .optional(message.editedAt), .optional(message.deletedAt),
-      .optional(message.clientId))
+      .optional(message.clientId), .optional(message.expiresAt))
+  }
+
+  public func expiredMessages(at now: Int64, limit: Int) throws(LedgerError) -> [Message] {
+    try reading {
+      var found: [Message] = []
+      try statement(ConversationText.expired).rows(.integer(now), .integer(Int64(limit))) {
+        found.append(Message($0))
+      }
+      return found
+    }
   }
 
   package func addVersion(of message: Message, _ text: String, at now: Int64) throws {
@@ -151,10 +165,16 @@ extension SQLiteLedger {
     static let messageById = SQLText(messages + " AND m.message_id = ?2 AND m.number IS NOT NULL")
     static let messageByClient = SQLText(
       "SELECT \(Message.columns) FROM messages m WHERE m.sender_id = ?1 AND m.client_id = ?2")
+    static let expired = SQLText(
+      """
+      SELECT \(Message.columns) FROM messages m
+      WHERE m.expires_at <= ?1 AND m.expires_at IS NOT NULL AND m.deleted_at IS NULL AND m.number IS NOT NULL
+      ORDER BY m.expires_at LIMIT ?2
+      """)
     static let writeMessage: StaticString = """
       INSERT INTO messages (conversation_id, message_id, sender_id, participants, text, created_at, number, changed, client_id,
-        reply_to, urgent)
-      VALUES (?1, ?2, ?3, '[]', ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+        reply_to, urgent, expires_at)
+      VALUES (?1, ?2, ?3, '[]', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
       """
   }
 }
@@ -162,14 +182,14 @@ extension SQLiteLedger {
 extension Conversation {
   /// Of `conversations c`.
   static let columns = """
-    c.key, c.id, c.kind, c.name, c.history, c.last_number, c.created_at, c.described, c.changed
+    c.key, c.id, c.kind, c.name, c.history, c.last_number, c.created_at, c.described, c.changed, c.expire_after
     """
 
   init(_ row: borrowing Row) {
     self.init(
       key: row.integer(0), id: row.text(1), Kind(rawValue: row.text(2)) ?? .group, name: row.optionalText(3),
       history: History(rawValue: row.text(4)) ?? .joined, lastNumber: row.integer(5),
-      createdAt: row.integer(6), described: row.integer(7), changed: row.integer(8))
+      expireAfter: row.optionalInteger(9), createdAt: row.integer(6), described: row.integer(7), changed: row.integer(8))
   }
 }
 
@@ -200,7 +220,7 @@ extension Message {
   /// Of `messages m`.
   static let columns = """
     m.conversation_id, m.message_id, m.number, m.sender_id, m.client_id, m.text, m.reply_to, m.urgent, m.created_at, m.edited_at,
-    m.deleted_at, m.changed
+    m.deleted_at, m.changed, m.expires_at
     """
 
   init(_ row: borrowing Row) {
@@ -209,6 +229,6 @@ extension Message {
       clientId: row.optionalText(4), text: row.optionalText(5), replyTo: row.optionalInteger(6),
       isUrgent: row.optionalInteger(7) == 1,
       createdAt: row.integer(8), editedAt: row.optionalInteger(9), deletedAt: row.optionalInteger(10),
-      changed: row.integer(11))
+      expiresAt: row.optionalInteger(12), changed: row.integer(11))
   }
 }

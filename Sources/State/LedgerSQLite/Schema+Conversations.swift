@@ -20,6 +20,7 @@ extension Schema {
       name TEXT,
       history TEXT NOT NULL CHECK (history = 'all' OR history = 'joined'),
       pair TEXT UNIQUE,
+      expire_after INTEGER CHECK (expire_after > 0), -- how long new messages stay, in milliseconds
       last_number INTEGER NOT NULL CHECK (last_number >= 0),
       created_at INTEGER NOT NULL,
       described INTEGER NOT NULL,       -- as `changed`, of its name alone

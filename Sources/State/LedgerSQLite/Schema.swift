@@ -101,6 +101,7 @@ enum Schema {
       urgent INTEGER CHECK (urgent = 1),
       edited_at INTEGER,
       deleted_at INTEGER,
+      expires_at INTEGER,               -- when the server deletes it
       of_user INTEGER CHECK (of_user = 1), -- begun by a user's own request; a service may take its id over
       PRIMARY KEY (conversation_id, message_id),
       CHECK ((number IS NULL) = (changed IS NULL)),
@@ -108,6 +109,7 @@ enum Schema {
     ) STRICT, WITHOUT ROWID;
     CREATE UNIQUE INDEX messages_by_number ON messages (conversation_id, number) WHERE number IS NOT NULL;
     CREATE UNIQUE INDEX messages_by_client ON messages (sender_id, client_id) WHERE client_id IS NOT NULL;
+    CREATE INDEX messages_by_expiry ON messages (expires_at) WHERE expires_at IS NOT NULL AND deleted_at IS NULL;
     CREATE INDEX messages_by_change ON messages (conversation_id, changed) WHERE changed IS NOT NULL;
 
     \(conversationTables)

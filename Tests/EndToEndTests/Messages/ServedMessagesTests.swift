@@ -188,6 +188,29 @@ struct ServedMessagesTests {
     #expect(served.stop() == 0)
   }
 
+  @Test func aMessageExpiresWithItsAttachments() throws {
+    let room = "/v1/conversations/\(try begin(#"{"kind":"direct","members":["ben"]}"#))"
+    #expect(try ask("PATCH", room, ben, #"{"expireAfter":5}"#).status == 200)
+    for body in [#"{"expireAfter":4}"#, #"{"expireAfter":0}"#, #"{}"#, #"{"name":"x","expireAfter":9}"#] {
+      #expect(try ask("PATCH", room, ben, body).status == 400, "\(body)")
+    }
+    #expect(try ask("GET", room, ann).json["expireAfter"] == .number(5))
+    let stay = #"{"text":"stays","expiresAt":"2099-01-31T08:00:00Z"}"#
+    let sent = try ask("PUT", "\(room)/messages/1", ann, stay).json
+    #expect(sent["expiresAt"].text?.hasPrefix("2099") == false, "the conversation bounds it")
+    #expect(
+      try upload("a.txt", ann, "conversationId=\(room.split(separator: "/")[2])&messageId=1", "x") == 201)
+    #expect(
+      try ask("PUT", "\(room)/messages/2", ann, #"{"text":"x","expiresAt":"2020-01-31T08:00:00Z"}"#).status
+        == 400)
+    try Resident.wait("it is deleted") {
+      try self.ask("GET", "\(room)/messages/1", self.ben).json["deletedAt"] != .null
+    }
+    let gone = try ask("GET", "\(room)/messages/1", ben).json
+    #expect(gone["text"] == .null && gone["attachments"].elements.isEmpty)
+    #expect(served.stop() == 0)
+  }
+
   @Test func whoReadsAnAttachmentFollowsItsConversation() throws {
     let room = try begin(#"{"members":["ben"],"name":"Team","history":"joined"}"#)
     let path = "/v1/conversations/\(room)"
