@@ -189,7 +189,8 @@ extension Conversation {
     self.init(
       key: row.integer(0), id: row.text(1), Kind(rawValue: row.text(2)) ?? .group, name: row.optionalText(3),
       history: History(rawValue: row.text(4)) ?? .joined, lastNumber: row.integer(5),
-      expireAfter: row.optionalInteger(9), createdAt: row.integer(6), described: row.integer(7), changed: row.integer(8))
+      expireAfter: row.optionalInteger(9), createdAt: row.integer(6), described: row.integer(7),
+      changed: row.integer(8))
   }
 }
 

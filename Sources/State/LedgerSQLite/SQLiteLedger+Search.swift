@@ -32,14 +32,10 @@ extension SQLiteLedger {
   /// - Parameter end: a time of the monotonic clock at which it stops.
   /// - Returns: false: there is more to merge.
   func mergeWords(until end: UInt64) throws -> Bool {
-    for index in WordIndex.all {
-      if try statement(index.isEmpty).first(make: { $0.integer(0) == 1 }) ?? true { continue }
-      // FTS5 leaves a single segment as it is, so that a row which comes and goes has to make more.
-      try statement(index.add).run()
-      try statement(index.remove).run()
+    for merge in IndexText.merges {
       while true {
         let before = connection.totalChanges
-        try statement(index.merge).run()
+        try statement(merge).run()
         // See https://sqlite.org/fts5.html#the_merge_command.
         if connection.totalChanges - before < 2 { break }
         if clock.monotonic() >= end { return false }
@@ -115,6 +111,10 @@ extension SQLiteLedger {
   }
 
   enum IndexText {
+    /// Merges some pages of the segments of an index.
+    static let merges = ["words", "user_names"].map {
+      SQLText("INSERT INTO \($0) (\($0), rank) VALUES ('merge', -100)")
+    }
     private static let columns = "conversation, number, text, names, contents"
     /// What documents are to be. No view, since `PRAGMA integrity_check` does not look for lost pages if the first table in SQLite's hash
     /// is a view (SQLite 3.40).
@@ -172,21 +172,6 @@ extension SQLiteLedger {
         'a search finds it by what it does not say'
       FROM documents d WHERE (conversation, number) NOT IN (SELECT conversation, number FROM \(findable) f WHERE NOT (\(isNone)))
       """
-  }
-
-  /// The statements that merge the segments of an index.
-  private struct WordIndex {
-    let isEmpty, add, remove, merge: SQLText
-
-    static let all = [WordIndex("words", "text"), WordIndex("user_names", "name")]
-
-    /// - Parameter column: any column of the index.
-    private init(_ name: String, _ column: String) {
-      isEmpty = SQLText("SELECT NOT EXISTS (SELECT 1 FROM \(name)_idx)")
-      add = SQLText("INSERT INTO \(name) (rowid, \(column)) VALUES (-1, 'x')")
-      remove = SQLText("INSERT INTO \(name) (\(name), rowid, \(column)) VALUES ('delete', -1, 'x')")
-      merge = SQLText("INSERT INTO \(name) (\(name), rank) VALUES ('merge', -100)")
-    }
   }
 }
 

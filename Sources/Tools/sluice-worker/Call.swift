@@ -160,11 +160,6 @@ final class Call {
     return earlier.filter { one in !own.contains { $0.key == one.key } } + own
   }
 
-  /// The worker is about to end for what was done before this attachment: the status page names none.
-  func disown() {
-    if let status { sluice_status_begin(UnsafeMutablePointer(mutating: status), 0, 0) }
-  }
-
   func setMediaType(_ text: String) {
     trace("set_media_type", text)
     guard text.utf8.count <= 255, MediaTypePattern.isMediaType(text) else {

@@ -183,27 +183,20 @@ final class ProgramProcess {
   /// Sends the first line. The program may be ready or refuse without reading it, and may have ended: its words are read next.
   func greet(_ line: String) {
     lineCount = 0
-    send(line) { _ in }
+    send(line) {}
   }
 
-  /// Sends a line. What the program says meanwhile is kept.
-  ///
-  /// - Parameter disown: called before this worker ends for what the program did before it could read a byte of the line.
-  func tell(_ line: String, disown: () -> Void) {
+  /// Sends a line, and keeps the words of the program meanwhile.
+  func tell(_ line: String) {
     lineCount = 0
     var one = pollfd(fd: keeper.socket, events: Int16(POLLIN), revents: 0)
     if ended == nil, poll(&one, 1, 0) == 1 { takeNews() }
-    hear(waiting: false)
-    if ended != nil || !said.isEmpty { disown() }
     expectSilence()
-    send(line) { written in
-      if written == 0 { disown() }
-      die(closing: "its standard input")
-    }
+    send(line) { die(closing: "its standard input") }
   }
 
-  /// - Parameter broken: told how much was written, where the program reads no more.
-  private func send(_ line: String, broken: (Int) -> Void) {
+  /// - Parameter broken: called where the program reads no more.
+  private func send(_ line: String, broken: () -> Void) {
     var text = line
     text.append("\n")
     text.withUTF8 { bytes in
@@ -216,7 +209,7 @@ final class ProgramProcess {
           wait(toWrite: true)
           if said.count > ProgramLine.limit { fault(.invalidReply("it says more than it reads")) }
         } else if count < 0 && errno != EINTR {
-          return broken(written)
+          return broken()
         }
       }
     }

@@ -106,8 +106,7 @@ private final class ProgramInstance {
       host.pointee.explain(call, nil, "copying the content: \(String(cString: strerror(error)))")
       return SLUICE_RETRY
     }
-    let own = Call.from(call)
-    process.tell(ProgramRequest.attachment(attachment.pointee, own?.knownMetadata ?? [])) { own?.disown() }
+    process.tell(ProgramRequest.attachment(attachment.pointee, Call.from(call)?.knownMetadata ?? []))
     var hasProduced = false
     var taken = TakenBytes()
     while true {
