@@ -31,7 +31,7 @@ struct AccessTests {
       .lanes: operators, .pauseLane: admins, .resumeLane: admins, .resetLane: admins, .deliveries: operators,
       .retryDelivery: operators,
       .ready: all, .version: all, .openapi: all, .attachments: known, .attachment: seen, .content: seen,
-      .link: seen, .hastenAttachment: seen,
+      .link: seen, .links: known, .hastenAttachment: seen,
       .retryAttachment: changed, .deleteAttachment: changed,
       // Of one's own.
       .uploadOptions: all, .uploads: known, .createUpload: known, .uploadState: known, .appendToUpload: known,

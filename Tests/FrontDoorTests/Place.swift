@@ -178,7 +178,8 @@ final class Place {
         + [
           .init(
             "content-type",
-            path == "/v1/fetch" || isOfMessages ? "application/json" : "application/offset+octet-stream")
+            ["/v1/fetch", "/v1/links"].contains(path) || isOfMessages
+              ? "application/json" : "application/offset+octet-stream")
         ],
       body: ["/v1/attachments", "/v1/check"].contains(path) && method == "POST" ? .length(5) : .none)
     if isOfMessages || ["/v1/search", "/v1/sync"].contains(where: { path.hasPrefix($0) }) {

@@ -292,13 +292,15 @@ extension API {
     let fields =
       ContentFields.all(
         mediaType: record.outcome.mediaType, charset: Self.charset(of: record),
-        fileName: record.origin.fileName, isDownload: isDownload) + own
+        fileName: record.origin.fileName, isDownload: isDownload, keepingTime: Self.keepingTime(request))
+      + own
     switch Conditions.outcome(request, validators) {
     case .whole: return .file(FrontReply(200, fields, .file(0..<validators.size)), file)
     case .part(let range):
       let place = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(validators.size)"
       return .file(FrontReply(206, fields + [.init("Content-Range", place)], .file(range)), file)
-    case .unchanged: return .reply(FrontReply(304, own + [.init("Cache-Control", "private, no-cache")]))
+    case .unchanged:
+      return .reply(FrontReply(304, own + [ContentFields.cacheControl(Self.keepingTime(request))]))
     case .failed: throw Self.changed
     case .unsatisfiable:
       throw Problem(

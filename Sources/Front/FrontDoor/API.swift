@@ -179,6 +179,9 @@ final class API {
           return (try story(record, token), lasts: record.outcome.status.isFinal)
         })
     case .content: return try content(try record(id, route, token), request)
+    case .links:
+      guard let token else { throw Problem.unauthorized }
+      return try links(request, token)
     case .link: return .reply(try link(try record(id, route, token), request))
     case .retryAttachment:
       return change(try record(id, route, token), .retry)

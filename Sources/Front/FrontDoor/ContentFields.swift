@@ -10,8 +10,10 @@ enum ContentFields {
   /// - Parameters:
   ///   - charset: of a text; `nil`: it is not known, and browsers look for themselves.
   ///   - isDownload: it is to be saved in any case.
+  ///   - keepingTime: how long a client may keep it, in seconds; `nil`: it asks each time.
   static func all(
-    mediaType: String?, charset: String? = "utf-8", fileName: String, isDownload: Bool
+    mediaType: String?, charset: String? = "utf-8", fileName: String, isDownload: Bool,
+    keepingTime: Int64? = nil
   ) -> [FrontRequest.Pair] {
     let type = mediaType ?? "application/octet-stream"
     let isShown = shown.contains(type) && !isDownload
@@ -19,13 +21,17 @@ enum ContentFields {
       .init("Content-Type", type == "text/plain" ? type + (charset.map { "; charset=\($0)" } ?? "") : type),
       .init("Content-Disposition", disposition(fileName, isShown: isShown)),
       .init("Accept-Ranges", "bytes"),
-      .init("Cache-Control", "private, no-cache"),
+      cacheControl(keepingTime),
       .init("Vary", "Authorization, Cookie"),
       .init("X-Content-Type-Options", "nosniff"),
       .init("Referrer-Policy", "no-referrer"),
       .init("Cross-Origin-Resource-Policy", "same-origin"),
       .init("Content-Security-Policy", "sandbox; default-src 'none'"),
     ]
+  }
+
+  static func cacheControl(_ keepingTime: Int64?) -> FrontRequest.Pair {
+    .init("Cache-Control", keepingTime.map { "private, max-age=\($0)" } ?? "private, no-cache")
   }
 
   /// A name for old programs and one for the others (RFC 6266, RFC 8187).

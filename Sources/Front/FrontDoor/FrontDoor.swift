@@ -26,6 +26,8 @@ public final class FrontDoor: Sendable {
     public var fetches = false
     /// Whether some are fetched only once they are asked for.
     public var prefetches = false
+    /// The key that signs links, 32 bytes; `nil`: the server draws one, and links end with it.
+    public var linkKey: [UInt8]?
     /// `nil`: tokens that others have signed are not accepted.
     public var identity: JSONWebTokens?
     /// Judges contents that are not kept; it is ended with the door. See ``FrontDoor/judge(with:)``.
@@ -85,7 +87,7 @@ public final class FrontDoor: Sendable {
     self.say = say
     judging = Mutex(settings.checker)
     desk = RequestDesk(connections: settings.rules.connections)
-    links = try LinkSigner()
+    links = try LinkSigner(key: settings.linkKey)
     dressing = Dressing(settings.rules)
     proxies = settings.rules.trustProxy.compactMap { AddressRange($0) }
     log = try settings.rules.accessLog.map { path throws(SystemError) in

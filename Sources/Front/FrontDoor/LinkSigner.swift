@@ -3,10 +3,9 @@ import LedgerPort
 import Platform
 import Sealing
 
-/// Links that open a content without a token, for a few minutes: for what cannot send a header, such as an image in a page.
+/// Links that open a content without a token, for a while: for a client that cannot send a header, such as an image in a page.
 ///
-/// Such a link stands for the token that asked for it: what that may see is looked up again when the link is used. Its key is drawn
-/// when the program starts, so that no link outlives it.
+/// A link stands for the token that asked for it: each use looks up again what the token may see.
 struct LinkSigner: Sendable {
   /// What a link opens, and for whom.
   struct Grant: Equatable {
@@ -60,12 +59,22 @@ struct LinkSigner: Sendable {
     }
   }
 
-  /// Seconds that a link may be good for.
-  static let longest: Int64 = 600
+  /// The usual and the longest time of a link, in seconds.
+  static let (usual, longest): (Int64, Int64) = (600, 7 * 86_400)
 
   private let key: [UInt8]
 
-  init() throws(SystemError) { key = try SystemRandom.bytes(KeyDerivation.digestSize) }
+  /// - Parameter key: `nil`: it is drawn at random, and no link outlives the program.
+  init(key: [UInt8]? = nil) throws(SystemError) {
+    if let key { self.key = key } else { self.key = try SystemRandom.bytes(KeyDerivation.digestSize) }
+  }
+
+  /// When a link ends. For half of its time the same end is answered, so that the same link is, and clients find its content in their
+  /// caches.
+  static func end(of seconds: Int64, at now: Int64) -> Int64 {
+    let half = seconds / 2
+    return half == 0 ? now + seconds : (now / half + 2) * half
+  }
 
   /// The query of a link.
   func query(_ grant: Grant) throws -> String {

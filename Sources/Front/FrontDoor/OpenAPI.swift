@@ -362,6 +362,16 @@ enum OpenAPI {
       ("Changed", object([("changed", #"{"type":"boolean"}"#)])),
       ("Changes", object([("changed", number), ("more", #"{"type":"boolean"}"#)])),
       ("Link", object([("url", text), ("expiresAt", time)])),
+      (
+        "Links",
+        object([
+          (
+            "links",
+            #"{"type":"array","items":"#
+              + object([("id", text), ("url", optionalText), ("expiresAt", optionalTime)]) + "}"
+          )
+        ])
+      ),
       ("Version", object([("version", text)])),
       ("Readiness", object([("ready", #"{"type":"boolean"}"#)])),
     ]

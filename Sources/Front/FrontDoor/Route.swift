@@ -5,7 +5,7 @@ import Pipeline
 /// the API and the tests follow from this table.
 public enum Route: String, Sendable, CaseIterable {
   case ready, version, openapi, metrics, report, events
-  case attachments, postAttachment, attachment, content, link, check
+  case attachments, postAttachment, attachment, content, link, links, check
   case retryAttachment, hastenAttachment, deleteAttachment
   case uploadOptions, uploads, createUpload, uploadState, appendToUpload, endUpload
   case fetch, transfers
@@ -157,11 +157,22 @@ public enum Route: String, Sendable, CaseIterable {
     case .link:
       Facts(
         "GET", "/v1/attachments/{id}/link", Self.seen,
-        "a link to its content that needs no token, for ten minutes",
+        "a link to its content that needs no token",
         parameters: [
           Parameter("seconds", .number(1...LinkSigner.longest), "How long it is good for."), Self.download,
           Self.derived,
         ], answers: [(200, Self.answer("Link", "it"))])
+    case .links:
+      Facts(
+        "POST", "/v1/links", Self.known, "links to the contents of several attachments",
+        answers: [(200, Self.answer("Links", "they"))],
+        body: { _ in
+          Self.json(
+            #""attachments":{"type":["array","null"],"items":{"type":"string"},"maxItems":200},"#
+              + #""seconds":{"type":["integer","null"],"minimum":1,"maximum":\#(LinkSigner.longest)},"#
+              + #""derived":{"type":["string","null"]},"download":{"type":["boolean","null"]}"#,
+            required: ["attachments"])
+        })
     case .check:
       Facts(
         "POST", "/v1/check", Self.known, "have a content judged, and nothing kept of it",

@@ -18,6 +18,16 @@ public final class MasterKey: Sendable, CustomStringConvertible, CustomDebugStri
     room = try KeyRoom(Self.size) { $0.copyBytes(from: copy) }
   }
 
+  /// A key for another purpose, 32 bytes. It does not depend on the home.
+  public func derived(for purpose: String) throws(SealingError) -> [UInt8] {
+    var key = [UInt8](repeating: 0, count: Self.size)
+    let isMade = key.withUnsafeMutableBytes {
+      KeyDerivation.expand(room.bytes, info: Array(purpose.utf8), into: $0)
+    }
+    if !isMade { throw HomeKeys.failure }
+    return key
+  }
+
   /// A key of random bytes.
   public static func random() throws(SealingError) -> MasterKey {
     var bytes = try randomBytes()

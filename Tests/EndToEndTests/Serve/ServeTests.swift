@@ -286,7 +286,7 @@ struct ServeTests {
     let saved = try served.ask("GET", try linked("?download=1"))
     #expect(saved.fields["content-disposition"]?.hasPrefix("attachment") == true)
     #expect(try served.ask("GET", "/v1/attachments/\(id)/link", token: eve).status == 404)
-    #expect(try served.ask("GET", "/v1/attachments/\(id)/link?seconds=601", token: ann).status == 400)
+    #expect(try served.ask("GET", "/v1/attachments/\(id)/link?seconds=604801", token: ann).status == 400)
     // Changed in any way, it opens nothing.
     let digits = Array(plain)
     let query = try #require(digits.firstIndex(of: "?"))
@@ -303,6 +303,44 @@ struct ServeTests {
     let line = try #require(listed.split(separator: "\n").first { $0.contains("  ann  ") })
     _ = try SluiceCommand.run(["tokens", "revoke", String(line.prefix(12)), "--home", "home"], in: folder)
     #expect(try served.ask("GET", plain).status == 401)
+    #expect(served.stop() == 0)
+  }
+
+  /// Browsers find the content in their caches, also after a restart of the server.
+  @Test func aLinkStaysTheSameForHalfOfItsTime() throws {
+    try takeIn(2)
+    var served = try ServedHome(folder, options: ["--config", "ingest.yaml"])
+    let (ann, eve) = (try served.token("ann"), try served.token("eve"))
+    let ids = try served.ask("GET", "/v1/attachments", token: ann).decoded(List.self).attachments.map(\.id)
+    func links(_ body: String, _ token: String) throws -> (status: Int, urls: [String?]) {
+      let answer = try served.ask(
+        "POST", "/v1/links", token: token, ["Content-Type: application/json"], body: Data(body.utf8))
+      return (answer.status, try JSON(answer.text)["links"].elements.map { $0["url"].text })
+    }
+    let wish = #"{"attachments":["\#(ids[0])","\#(ids[1])","none"],"seconds":604800}"#
+    let first = try links(wish, ann)
+    #expect(first.status == 200 && first.urls.count == 3 && first.urls[2] == nil)
+    #expect(try links(wish, ann).urls == first.urls)
+    #expect(try links(wish, eve).urls == [nil, nil, nil])
+    let url = try #require(first.urls[0])
+    let content = try served.ask("GET", url)
+    #expect(content.status == 200 && content.fields["cache-control"] == "private, max-age=3600")
+    let tag = try #require(content.fields["etag"])
+    let again = try served.ask("GET", url, ["If-None-Match: \(tag)"])
+    #expect(again.status == 304 && again.fields["cache-control"] == "private, max-age=3600")
+    let short = try served.ask("GET", "/v1/attachments/\(ids[0])/link", token: ann).decoded(Link.self).url
+    let end = try #require(short.split(separator: "expires=").last?.prefix { $0.isNumber })
+    let left = try #require(Double(end)) - Date().timeIntervalSince1970
+    #expect((290...600).contains(left), "\(left)")
+    for body in [
+      #"{"attachments":["x"],"seconds":604801}"#, #"{"attachments":["x"],"seconds":0}"#, #"{}"#,
+      #"{"attachments":[\#((0...200).map { "\"\($0)\"" }.joined(separator: ","))]}"#,
+    ] {
+      #expect(try links(body, ann).status == 400, "\(body)")
+    }
+    #expect(served.stop() == 0)
+    served = try ServedHome(folder, options: ["--config", "ingest.yaml"])
+    #expect(try served.ask("GET", url).status == 200 && links(wish, ann).urls == first.urls)
     #expect(served.stop() == 0)
   }
 

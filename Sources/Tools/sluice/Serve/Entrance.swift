@@ -8,6 +8,7 @@ import LedgerSQLite
 import Pipeline
 import Platform
 import Scheduler
+import Sealing
 
 /// The way in over HTTP, as it is opened when `sluice serve` starts.
 final class Entrance {
@@ -72,8 +73,17 @@ final class Entrance {
     settings.prefetches = pipeline.definition.downloads?.prefetch != nil
     settings.rules = pipeline.definition.serve
     settings.identity = identity
+    settings.linkKey = try linkKey(home, pipeline.definition.secrets)
     settings.checker = try Self.checker(pipeline, isWarm: false)
     return try FrontDoor(home, settings, sockets: sockets, intake: intake) { Terminal.error($0) }
+  }
+
+  /// The key that signs links. Where the key of the home is lost, a server that needs it for nothing else draws another.
+  private func linkKey(_ home: Home, _ rules: SecretRules) throws -> [UInt8]? {
+    let source = rules.key.flatMap { KeySource($0) }
+    let found = try? FoundKey.find(
+      source, home: home.path, makesKey: try !home.sealedHome().hasValues, environment: Environment.variables)
+    return try found?.key.derived(for: "sluice 1 links")
   }
 
   private func listen(at address: ListenAddress) throws(SystemError) -> [SharedDescriptor] {
