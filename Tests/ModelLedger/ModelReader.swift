@@ -1,5 +1,6 @@
 import LedgerPort
 import Pipeline
+import Platform
 import Synchronization
 
 package final class ModelReader: LedgerQueries {
@@ -90,6 +91,13 @@ package final class ModelReader: LedgerQueries {
 
   package func openUploads(of owner: UploadOwner?, at now: Int64) throws(LedgerError) -> Int {
     rows.openUploads(of: owner, at: now).count
+  }
+
+  package func companions(of user: String) throws(LedgerError) -> [String] {
+    let id = ByteText(user)
+    let shared = rows.conversations.values.filter { $0.members[id]?.isPresent == true }
+    let all = shared.flatMap { $0.members.filter { $0.value.isPresent && $0.key != id }.keys }
+    return Set(all).sorted().map(\.text)
   }
 
   package func expiredMessages(at now: Int64, limit: Int) throws(LedgerError) -> [Message] {

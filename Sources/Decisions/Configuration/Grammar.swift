@@ -219,6 +219,11 @@ enum Grammar {
         "Whether people write to each other: conversations, messages, receipts.")
     ) { $0.messages = $1.integer != 0 },
     Setting(
+      key(
+        "presence", .boolean, example: "false",
+        "Whether people who write to each other see who is online and who types; else true.")
+    ) { $0.presence = $1.integer != 0 },
+    Setting(
       "conversations-by",
       "Who begins conversations and says who takes part: everyone, or services, and users only write and read."
     ) { $0.conversationsBy = $1 },

@@ -32,6 +32,8 @@ public struct ServeRules: Sendable, Equatable {
 
   /// Whether people write to each other: conversations, messages and receipts.
   public var messages = false
+  /// Whether they see who is online and who types.
+  public var presence = true
   /// The callers that begin conversations, and add and remove members.
   public var conversationsBy = UploadsBy.everyone
 

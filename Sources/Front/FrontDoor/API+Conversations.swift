@@ -121,7 +121,7 @@ extension API {
       writer.member("user", member.user)
     }
     let event = EventFeed.Event(kind: "typing", audience: .users(Set(others)), full: text, short: text)
-    return .tell([event], FrontReply(204))
+    return .tell(rules.presence ? [event] : [], FrontReply(204))
   }
 
   /// The number of a message in a path.

@@ -13,8 +13,13 @@ extension API {
       ], .stream)
     // The polyfill of EventSource sends no fields of its own.
     let given = request.query.first { $0.name == "lastEventId" }?.value
+    let presence = request.query.first { $0.name == "presence" }?.value
+    if let presence, presence != "off" {
+      return .reply(Self.invalid("presence", "is off, or is left out").reply)
+    }
     let listener = EventStreams.Listener(
-      user: token?.role == .user ? token?.name : nil, lastEventId: request.field("last-event-id") ?? given)
+      user: token?.role == .user ? token?.name : nil, lastEventId: request.field("last-event-id") ?? given,
+      isHidden: presence != nil)
     return request.method == "HEAD" ? .reply(FrontReply(200, reply.fields)) : .stream(reply, listener)
   }
 }

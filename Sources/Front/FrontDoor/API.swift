@@ -75,6 +75,7 @@ final class API {
   /// An attachment that there was lately, which is looked up in the place of one that is not there.
   var decoy: String?
   let recollection = Recollection()
+  let present: Presence
   private let version: String
   let hash: SHA256
 
@@ -83,11 +84,12 @@ final class API {
     prefetches: Bool = false,
     links: LinkSigner? = nil, identity: JSONWebTokens? = nil, reporting: OneAtATime = OneAtATime(),
     objects: CheckedObjects = CheckedObjects(), tries: SignInTries = SignInTries(),
+    present: Presence = Presence(),
     counts: @escaping @Sendable () -> FrontCounts = { FrontCounts() }
   ) throws {
     (self.home, self.version, self.rules, self.fetches) = (home, version, rules, fetches)
     (self.counts, self.identity, self.reporting) = (counts, identity, reporting)
-    (self.prefetches, self.objects, self.tries) = (prefetches, objects, tries)
+    (self.prefetches, self.objects, self.tries, self.present) = (prefetches, objects, tries, present)
     proxies = rules.trustProxy.compactMap { AddressRange($0) }
     self.links = try links ?? LinkSigner()
     (lines, parser) = (try ManifestLineReader(), try JSONParser())
@@ -205,6 +207,9 @@ final class API {
     case .conversations, .conversation, .messages, .message, .receipts:
       guard let token else { throw Problem.unauthorized }
       return .reply(try history(route, ids, request, token))
+    case .presence:
+      guard let token else { throw Problem.unauthorized }
+      return .reply(try presence(token))
     case .search, .sync:
       guard let token else { throw Problem.unauthorized }
       return route == .sync ? try sync(request, token) : try search(request, token)

@@ -16,6 +16,8 @@ final class EventStreams: Sendable {
     var user: String?
     /// What the client has heard last, as it says; `nil`: nothing.
     var lastEventId: String?
+    /// Whether others are not told that its user is online.
+    var isHidden = false
   }
 
   private struct Joining: Sendable {

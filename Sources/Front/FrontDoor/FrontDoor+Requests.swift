@@ -59,6 +59,7 @@ extension FrontDoor {
     for (entry, end) in try desk.close(ends) { log?.add(entry, end) }
     streams.remove(ends.keys)
     waits.remove(ends.keys)
+    presence.end(ends.keys)
   }
 
   func answer(_ answer: API.Answer, _ asked: RequestDesk.Asked, _ api: API?) {
@@ -74,8 +75,14 @@ extension FrontDoor {
       hold(asked, api)
       desk.send(.reply(serial: asked.serial, dressing.dressed(reply, for: asked.request)))
       streams.add(asked.serial, listener)
+      if settings.rules.messages && settings.rules.presence, !listener.isHidden, let user = listener.user {
+        presence.begin(asked.serial, user)
+      }
       // Another thread may have heard of its end meanwhile.
-      if !desk.isOpen(asked.serial) { streams.remove([asked.serial]) }
+      if !desk.isOpen(asked.serial) {
+        streams.remove([asked.serial])
+        presence.end([asked.serial])
+      }
     case .commands(let commands, let next):
       if !send(commands, RequestDesk.Waiting(asked: asked, next: next)) {
         self.answer(.reply(Problem.away.reply), asked, api)

@@ -66,11 +66,15 @@ public final class FrontDoor: Sendable {
   let hashes = Mailbox<(asked: RequestDesk.Asked, next: @Sendable () throws -> API.Answer)>(capacity: 100)
   let searches = SearchLine()
   let waits = ChangeWaits()
+  let presence = Presence()
   private let tries = SignInTries()
   /// The first one keeps the process.
   private let threads = Mutex<[Thread]>([])
   /// What judges now.
   private let judging: Mutex<Checker?>
+
+  /// Users that come or go, of whom others are told in a second: what is more waits.
+  private static let mostSights = 100
 
   /// Threads that answer, each with a connection to the ledger of its own.
   private static let readers = 2
@@ -232,6 +236,7 @@ public final class FrontDoor: Sendable {
     for entry in desk.end(life) { log?.add(entry, cutOff) }
     streams.removeAll()
     waits.removeAll()
+    presence.endAll()
     self.life.tellEnd(of: process, cause)
   }
 
@@ -279,7 +284,8 @@ public final class FrontDoor: Sendable {
       api = try? API(
         home, version: settings.version, rules: settings.rules, fetches: settings.fetches,
         prefetches: settings.prefetches, links: links,
-        identity: settings.identity, reporting: reporting, objects: objects, tries: tries
+        identity: settings.identity, reporting: reporting, objects: objects, tries: tries,
+        present: presence
       ) {
         [desk, streams, tally] in
         FrontCounts(requests: desk.counts, streams: streams.count, ends: tally.counts)
@@ -344,6 +350,11 @@ public final class FrontDoor: Sendable {
       for (id, asked) in desk.takeOverdue(at: next) { look(id, asked, api, isOverdue: true) }
       for serial in desk.serials(where: { !api.isValid($0) }) where !streams.dismiss(serial) {
         desk.send(.abort(serial: serial))
+      }
+      for sight in presence.takeChanges(at: Clock.monotonic(), limit: Self.mostSights) {
+        if let companions = try? api.ledger.companions(of: sight.user), !companions.isEmpty {
+          streams.tell([EventFeed.presence(sight, to: companions)])
+        }
       }
       log?.reopenWhereMoved()
       do {

@@ -294,6 +294,17 @@ enum OpenAPI {
         ])
       ),
       (
+        "Presence",
+        object([
+          (
+            "users",
+            #"{"type":"array","items":"#
+              + object([("user", text), ("online", #"{"type":"boolean"}"#), ("lastSeenAt", optionalTime)])
+              + "}"
+          )
+        ])
+      ),
+      (
         "Found",
         object([
           ("hits", ##"{"type":"array","items":{"$ref":"#/components/schemas/Hit"}}"##),

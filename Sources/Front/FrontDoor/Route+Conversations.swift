@@ -74,6 +74,9 @@ extension Route {
       messages: "PUT", "/v1/conversations/{id}/typing", seen, "tell the other members of typing",
       answers: [(204, empty("they are told, as far as they listen"))],
       body: json(#""senderId":\#(optionalText)"#))
+    static let presence = Facts(
+      messages: "GET", "/v1/presence", known, "who is online, of those who share a conversation",
+      answers: [(200, answer("Presence", "they"))])
     static let settings = Facts(
       messages: "PUT", "/v1/conversations/{id}/settings", seen, "mute a conversation",
       answers: whetherChanged,

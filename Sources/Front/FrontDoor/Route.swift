@@ -14,7 +14,7 @@ public enum Route: String, Sendable, CaseIterable {
   case conversations, beginConversation, conversation, renameConversation
   case addMember, removeMember
   case messages, writeMessage, message, editMessage, deleteMessage, receipts
-  case read, delivered, typing, settings, sync, search
+  case read, delivered, typing, settings, sync, search, presence
   case signUp, signIn, sessions, endSession, me, changeMe, eraseMe, users, user, setUser, eraseUser
 
   /// The facts of a route.
@@ -114,7 +114,10 @@ public enum Route: String, Sendable, CaseIterable {
     case .events:
       Facts(
         "GET", "/v1/events", Self.known, "what happens, as it happens; to a user, what it may see",
-        parameters: [Parameter("lastEventId", "As `Last-Event-ID`, for clients that can send no field.")],
+        parameters: [
+          Parameter("lastEventId", "As `Last-Event-ID`, for clients that can send no field."),
+          Parameter("presence", "`off`: others are not told that the user is online."),
+        ],
         answers: [(200, Self.answer(type: "text/event-stream", "Server-Sent Events, without an end"))],
         headers: { _ in [Self.header("Last-Event-ID", Self.textSchema)] })
     case .attachments:
@@ -292,6 +295,7 @@ public enum Route: String, Sendable, CaseIterable {
     case .read: Conversations.read
     case .delivered: Conversations.delivered
     case .typing: Conversations.typing
+    case .presence: Conversations.presence
     case .settings: Conversations.settings
     case .sync: Conversations.sync
     case .search: Conversations.search

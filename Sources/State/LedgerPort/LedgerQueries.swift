@@ -138,6 +138,8 @@ public protocol LedgerQueries: AnyObject {
   /// The visible attachments of messages, by the id of the message, in order of intake.
   func attachments(ofMessages ids: [String], in conversation: String, seenBy member: Member?)
     throws(LedgerError) -> [String: [AttachmentRecord]]
+  /// The other users with which a user shares a conversation, as present members, in order; at most 10,000.
+  func companions(of user: String) throws(LedgerError) -> [String]
   /// Some messages whose time is over, the earliest first.
   func expiredMessages(at now: Int64, limit: Int) throws(LedgerError) -> [Message]
   /// The unfinished uploads of messages, by the id of the message.

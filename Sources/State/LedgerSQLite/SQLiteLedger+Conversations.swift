@@ -93,6 +93,14 @@ extension SQLiteLedger {
       .optional(message.clientId), .optional(message.expiresAt))
   }
 
+  public func companions(of user: String) throws(LedgerError) -> [String] {
+    try reading {
+      var found: [String] = []
+      try statement(ConversationText.companions).rows(.text(user)) { found.append($0.text(0)) }
+      return found
+    }
+  }
+
   public func expiredMessages(at now: Int64, limit: Int) throws(LedgerError) -> [Message] {
     try reading {
       var found: [Message] = []
@@ -165,6 +173,11 @@ extension SQLiteLedger {
     static let messageById = SQLText(messages + " AND m.message_id = ?2 AND m.number IS NOT NULL")
     static let messageByClient = SQLText(
       "SELECT \(Message.columns) FROM messages m WHERE m.sender_id = ?1 AND m.client_id = ?2")
+    static let companions: StaticString = """
+      SELECT DISTINCT other.user FROM members own JOIN members other ON other.conversation = own.conversation
+      WHERE own.user = ?1 AND own.left_number IS NULL AND other.left_number IS NULL AND other.user <> ?1
+      ORDER BY other.user LIMIT 10000
+      """
     static let expired = SQLText(
       """
       SELECT \(Message.columns) FROM messages m

@@ -188,6 +188,33 @@ struct ServedMessagesTests {
     #expect(served.stop() == 0)
   }
 
+  @Test func companionsSeeWhoIsOnline() throws {
+    let room = "/v1/conversations/\(try begin(#"{"members":["ben"]}"#))"
+    let stream = try served.listen(ann)
+    #expect(stream.next()?.kind == "start")
+    func online(_ token: String) throws -> [String?] {
+      try ask("GET", "/v1/presence", token).json["users"].elements
+        .filter { $0["online"] == .boolean(true) }.map { $0["user"].text }
+    }
+    #expect(try online(ben) == ["ann"] && online(eve).isEmpty && online(shop) == ["ann"])
+    // Eve shares no conversation with Ann.
+    let stranger = try served.listen(eve)
+    #expect(stranger.next()?.kind == "start")
+    var bens: EventClient? = try served.listen(ben)
+    #expect(bens?.next()?.kind == "start")
+    let come = try #require(stream.next())
+    #expect(come.kind == "presence")
+    #expect(try JSON(come.data)["user"].text == "ben" && JSON(come.data)["online"] == .boolean(true))
+    bens = nil
+    let gone = try #require(stream.next())
+    #expect(gone.kind == "presence" && gone.data.contains(#""online":false"#), "\(gone)")
+    #expect(try ask("GET", "/v1/presence", ann).json["users"].elements.first?["lastSeenAt"] != .null)
+    // A member that was taken out is no companion any more.
+    _ = try ask("DELETE", "\(room)/members/ben", ann)
+    #expect(try online(ben).isEmpty)
+    #expect(served.stop() == 0)
+  }
+
   @Test func aMessageExpiresWithItsAttachments() throws {
     let room = "/v1/conversations/\(try begin(#"{"kind":"direct","members":["ben"]}"#))"
     #expect(try ask("PATCH", room, ben, #"{"expireAfter":5}"#).status == 200)
