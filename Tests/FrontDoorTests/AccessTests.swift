@@ -36,7 +36,8 @@ struct AccessTests {
       // Of one's own.
       .uploadOptions: all, .uploads: known, .createUpload: known, .uploadState: known, .appendToUpload: known,
       .endUpload: known,
-      .conversations: known, .beginConversation: known, .sync: known, .search: known, .presence: known, .conversation: seen,
+      .conversations: known, .beginConversation: known, .sync: known, .search: known, .presence: known,
+      .conversation: seen,
       .messages: seen,
       .message: seen, .receipts: seen, .writeMessage: seen, .read: seen, .delivered: seen, .typing: seen,
       .settings: seen,

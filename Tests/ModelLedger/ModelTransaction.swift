@@ -156,9 +156,17 @@ struct ModelTransaction: LedgerRows {
   mutating func setUpload(_ upload: UploadRecord) { rows.uploads[upload.id] = upload }
   mutating func removeUpload(_ id: String) { rows.uploads[id] = nil }
 
+  func openUploads(ofMessage id: String, in conversationId: String) -> [String] {
+    rows.uploads.values.filter {
+      $0.attachmentId == nil && $0.message == UploadRecord.Place(conversationId, id)
+    }.map(\.id).sorted()
+  }
+
   mutating func removeUploads(of owner: UploadOwner) -> [String] {
     let ids = rows.uploads.values.filter {
-      $0.attachmentId == nil && ByteText($0.owner) == ByteText(owner.name) && $0.role == owner.role
+      let isOwn = ByteText($0.owner) == ByteText(owner.name) && $0.role == owner.role
+      return $0.attachmentId == nil
+        && (isOwn || $0.forUser.map(ByteText.init) == ByteText(owner.name) && owner.role == .user)
     }.map(\.id).sorted()
     for id in ids { rows.uploads[id] = nil }
     return ids

@@ -11,6 +11,8 @@ package struct RowImage {
     /// The path of its object, and of the object of an earlier attempt.
     package var url, kept: String?
     package var parent, transfer: Int64?
+    /// Whether its message is there.
+    package var hasMessage = true
 
     package init(
       id: String, status: Status, size: Int64, sha256: [UInt8]?, url: String?, kept: String?, parent: Int64?,

@@ -182,4 +182,65 @@ struct NamedAttachmentTests {
     #expect(copies.map(\.origin.id) != [pair.origin.id] && copies.count == 1)
     #expect(try bench.reader.message("mine", of: "default") != nil)
   }
+
+  /// An attempt that was under way as its attachment moved.
+  @Test(arguments: Engine.allCases) func whatIsTakenOutOfAMovedAttachmentFollowsIt(engine: Engine) throws {
+    let bench = try bench(engine)
+    let own = try own(bench, "a", of: "ann")
+    let lease = try bench.claimOne()
+    _ = try write(bench, "ann", "c", NamedAttachments(ids: [own.origin.id]))
+    let ending = Sample.ended(lease) {
+      $0.children = [
+        NewChild(
+          uploadId: "u", source: Array("/uploads/u".utf8), sizeBytes: 3, sha256: Sample.content(9),
+          modified: 5,
+          fileName: "child", declaredType: nil)
+      ]
+    }
+    #expect(try bench.settle(lease, ending) == .counted)
+    let child = try bench.attachment("child")
+    #expect(child.origin.conversationId == "g" && child.origin.messageId == "m-c")
+    #expect(try bench.reader.participants(of: child.key) == ["ann", "ben", "eve"])
+  }
+
+  @Test(arguments: Engine.allCases) func theTextOfAMovedAttachmentIsSearched(engine: Engine) throws {
+    let bench = try bench(engine)
+    let own = try own(bench, "a", of: "ann")
+    let lease = try bench.claimOne()
+    let text = DerivedObject(
+      name: "text", stage: "text", mediaType: "text/plain", sizeBytes: 3, sha256: Sample.content(7),
+      url: "derived/7")
+    let ending = Sample.ended(lease) {
+      $0.outcome.derived = [text]
+      ($0.texts, $0.stagedDerived) = ([ContentText(sha256: text.sha256, "a quokka".utf8)], ["text"])
+    }
+    #expect(try bench.settle(lease, ending) == .counted)
+    func found() throws -> Int {
+      try bench.reader.search(SearchQuery("quokka", now: 0), for: "ben", after: nil, limit: 9).rows.count
+    }
+    #expect(try found() == 0)
+    _ = try write(bench, "ann", "c", NamedAttachments(ids: [own.origin.id]))
+    #expect(try found() == 1)
+    let moved = try bench.attachment("a").origin.id
+    _ = try write(bench, "ben", "d", NamedAttachments(ids: [moved]))
+    #expect(try found() == 2, "the forwarded copy is found, too")
+  }
+
+  /// Nobody waits for an upload of a deleted message.
+  @Test(arguments: Engine.allCases) func theUploadsOfADeletedMessageAreGivenUp(engine: Engine) throws {
+    let bench = try bench(engine)
+    var upload = UploadRecord(
+      id: "u", owner: "shop", role: .service, length: 3, metadata: "", createdAt: 0, expiresAt: 9999,
+      forUser: "ann")
+    try bench.command(.upload(.begin(upload)))
+    upload.id = "v"
+    try bench.command(.upload(.begin(upload)))
+    _ = try write(bench, "ann", "c", NamedAttachments(uploads: ["u"]))
+    #expect(
+      try bench.reader.openUploads(of: UploadOwner("ann", .user), at: 0, after: nil, limit: 9).rows.count == 2
+    )
+    let deletion = ConversationCommand("g", .user("ann"), .delete(1))
+    #expect(try bench.exchange { $0.commands = [.conversation(deletion)] }.uploadsToDelete == ["u"])
+    #expect(try bench.reader.uploads(ofMessages: ["m-c"], in: "g", at: 0).isEmpty)
+  }
 }

@@ -24,6 +24,9 @@ struct Oracle {
   /// The counts equal a recount.
   private mutating func counts(_ rows: RowImage) {
     var counted: [Status: (attachments: Int64, bytes: Int64)] = [:]
+    for (key, attachment) in rows.attachments {
+      expect(attachment.hasMessage, "the message of attachment \(key) is not there")
+    }
     for attachment in rows.attachments.values {
       counted[attachment.status, default: (0, 0)].attachments += 1
       let size = attachment.status == .queued ? 0 : min(max(attachment.size, 0), 1 << 50)

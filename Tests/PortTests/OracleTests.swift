@@ -118,13 +118,16 @@ extension SQLiteLedger {
     try connection.prepare(
       """
       SELECT key, status, coalesce(size_bytes, 0), sha256, url, kept, parent,
-        (SELECT transfer_key FROM links l WHERE l.attachment_key = key), id FROM attachments
+        (SELECT transfer_key FROM links l WHERE l.attachment_key = key), id,
+        EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = a.conversation_id AND m.message_id = a.message_id)
+      FROM attachments a
       """
     ).rows { row in
       image.attachments[row.integer(0)] = .init(
         id: row.text(8), status: Status(rawValue: row.text(1)) ?? .queued, size: row.integer(2),
         sha256: row.isNull(3) ? nil : row.blob(3), url: row.optionalText(4), kept: row.optionalText(5),
         parent: row.optionalInteger(6), transfer: row.optionalInteger(7))
+      image.attachments[row.integer(0)]?.hasMessage = row.integer(9) == 1
     }
     try connection.prepare("SELECT key, status = 'pending' FROM deliveries").rows {
       image.deliveries[$0.integer(0)] = $0.integer(1) == 1

@@ -192,6 +192,9 @@ struct RandomExchange {
     item.declaredType = pick([nil, nil, "text/plain"])
     item.reference = pick([nil, "ref 1"])
     item.isOfUser = once(in: 3)
+    if converses && once(in: 3) {
+      (item.conversationId, item.messageId, item.participants) = ("default", nil, [item.senderId])
+    }
     if once(in: 8) {
       (item.participants, item.checksParticipants) = (pick([["ann"], ["ben", "ann"]]), true)
     }

@@ -41,13 +41,14 @@ extension API {
     case .renameConversation:
       let given = try members("name", "expireAfter")
       if given.has("name") == given.has("expireAfter") {
-        throw Problem(400, "invalid-body", "in the body: either 'name' or 'expireAfter' has to be said")
+        throw Problem(
+          400, "invalid-body", "in the body: one of 'name' and 'expireAfter' has to be said, and not both")
       }
       let action: ConversationCommand.Action =
         given.has("name")
         ? .rename(try given.text("name"))
         : .expire(
-          after: try given.number("expireAfter", least: 1).map {
+          after: try given.number("expireAfter", least: 5).map {
             min($0, Conversation.expiries.upperBound) * 1000
           })
       return Self.done(ConversationCommand(ids[0], Self.author(token, nil), action))
@@ -66,7 +67,7 @@ extension API {
             id: newIds.next(), clientId: ids[1], text: try given.text("text"),
             replyTo: try given.number("replyTo", least: 1), isUrgent: try given.boolean("urgent") ?? false,
             expiresAt: try given.time("expiresAt"),
-            try named(given, token))))
+            try named(given, in: ids[0], token))))
     case .editMessage:
       let given = try members("text")
       let text = try given.required("text", try given.text("text"))

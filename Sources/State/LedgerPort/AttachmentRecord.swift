@@ -105,6 +105,8 @@ extension AttachmentRecord {
     if !isForUser { writer.source(sourceName, origin.parentId == nil ? source : []) }
     var outcome = outcome
     if isForUser { outcome.reason = outcome.reason?.forUser }
+    // The path of a forwarded object may tell where it comes from.
+    if isForUser && source.starts(with: Self.forwarded.utf8) { outcome.url = nil }
     if isForUser && outcome.status == .cancelled { outcome.reason?.message = "it was taken back" }
     outcome.write(to: &writer)
     writer.key("stages")

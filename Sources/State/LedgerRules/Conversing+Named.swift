@@ -15,7 +15,7 @@ extension LedgerRows {
       if let refusal = try refusal(ofAttachment: id, by: sender) { return refusal }
     }
     for id in named.uploads {
-      guard let upload = try row(ofUpload: id), upload.concat == nil else {
+      guard let upload = try row(ofUpload: id), upload.concat == nil || upload.attachmentId != nil else {
         return .invalid("uploads", "has an upload that is not there: '\(id)'")
       }
       if let attachment = upload.attachmentId {
@@ -102,12 +102,11 @@ extension LedgerRows {
   private mutating func forward(
     _ record: AttachmentRecord, to message: Message, _ tally: inout ExchangeTally
   ) throws(Failure) {
-    var item = IntakeItem(
+    let item = IntakeItem(
       conversationId: message.conversationId, messageId: message.id, senderId: message.senderId,
       fileName: record.origin.fileName, declaredType: record.origin.declaredType,
       source: Array((AttachmentRecord.forwarded + record.origin.id).utf8),
       sourceSize: record.outcome.sizeBytes ?? 0)
-    item.traceparent = record.origin.traceparent
     let identity = item.identity(transfer: [], hash)
     // A message names it twice.
     if try known(identity) != nil { return }

@@ -370,6 +370,9 @@ extension LedgerRows {
     try removeVersions(of: message)
     try set(message, in: conversation, &tally)
     tally.hasDeleted = true
+    let uploads = try openUploads(ofMessage: message.id, in: conversation.id)
+    for id in uploads { try removeUpload(id) }
+    tally.uploadsToDelete += uploads
     let attachments = try attachmentIds(ofMessage: message.id, in: conversation.id)
     _ = try apply(attachments.map { AttachmentCommand($0, .delete(by: person)) }, &tally)
     return .done(hasChanged: true)

@@ -90,7 +90,7 @@ extension NewChild {
       seen[place] = number + 1
       return AttachmentSource.file(
         host: nil, path: place, size: child.sizeBytes, modified: Int64(number), folderDevice: nil
-      ).identity(conversationId: parent.conversationId, messageId: parent.messageId, hash)
+      ).identity(conversationId: parent.id, messageId: nil, hash)
     }
   }
 }

@@ -240,7 +240,9 @@ package protocol LedgerRows {
   func openUploadCount(of owner: UploadOwner, at now: Int64) throws(Failure) -> Int
   /// Adds an upload, or changes it.
   mutating func setUpload(_ upload: UploadRecord) throws(Failure)
-  /// Removes the unfinished uploads of an owner.
+  /// The ids of the unfinished uploads of a message.
+  func openUploads(ofMessage id: String, in conversationId: String) throws(Failure) -> [String]
+  /// Removes the unfinished uploads of an owner, and the uploads that a service began for it.
   ///
   /// - Returns: their ids.
   mutating func removeUploads(of owner: UploadOwner) throws(Failure) -> [String]

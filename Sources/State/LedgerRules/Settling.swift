@@ -20,8 +20,8 @@ extension LedgerRows {
     -> SettlementOutcome
   {
     switch settlement.ending {
-    case .attachment(let ended): return try settle(settlement, ended, &tally)
-    case .expanded(let ended): return try settle(settlement, expanded: ended, &tally)
+    case .attachment(let ended): return try settle(settlement, try current(ended), &tally)
+    case .expanded(let ended): return try settle(settlement, expanded: try current(ended), &tally)
     case .again(let key, let after, let crashed, let attempt, let steps):
       guard try tryAgain(settlement, after, tally, crashes: crashed ? 1 : 0) else { return .leaseLost }
       try record(steps, attempt, of: key, tally)
@@ -46,6 +46,17 @@ extension LedgerRows {
       return try settle(settlement, transfer: settlement.ending, &tally)
     }
     return .counted
+  }
+
+  /// An ended attachment with the message that it belongs to now: it may have moved since its lease.
+  private func current(_ ended: EndedAttachment) throws(Failure) -> EndedAttachment {
+    guard hasConversations || !ended.children.isEmpty, let row = try attachment(ended.key),
+      !Self.isSame(row.messageId, ended.origin.messageId)
+        || !Self.isSame(row.conversationId, ended.origin.conversationId)
+    else { return ended }
+    var ended = ended
+    ended.origin = ended.origin.replacing(conversationId: row.conversationId, messageId: row.messageId)
+    return ended
   }
 
   // MARK: Leases
@@ -190,12 +201,10 @@ extension LedgerRows {
     for object in before where !objects.contains(object) { try giveUp(object.url, &tally) }
   }
 
-  /// Keeps the texts of an attachment of a conversation. Others with the same objects are found by them, too.
+  /// Keeps the texts of an attachment, also outside of conversations: it may move into a message. Others with the same objects are found
+  /// by them, too.
   private mutating func keepTexts(of ended: EndedAttachment) throws(Failure) {
-    // The attachment may have moved into a message since its lease.
-    guard hasConversations, !ended.texts.isEmpty, let row = try attachment(ended.key),
-      try message(withId: row.messageId, in: row.conversationId) != nil
-    else { return }
+    if !hasConversations { return }
     for text in ended.texts where try keepText(text) {
       for message in try messages(withDerived: text.sha256) { try makeFindable(message) }
     }

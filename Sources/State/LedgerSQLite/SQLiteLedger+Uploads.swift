@@ -68,8 +68,19 @@ extension SQLiteLedger {
   package func removeUploads(of owner: UploadOwner) throws -> [String] {
     var ids: [String] = []
     try statement(
-      "DELETE FROM uploads WHERE owner = ?1 AND role = ?2 AND attachment_id IS NULL RETURNING id"
+      """
+      DELETE FROM uploads
+      WHERE (owner = ?1 AND role = ?2 OR for_user = ?1 AND ?2 = 'user') AND attachment_id IS NULL RETURNING id
+      """
     ).rows(.text(owner.name), .text(owner.role.rawValue)) { ids.append($0.text(0)) }
+    return ids
+  }
+
+  package func openUploads(ofMessage id: String, in conversationId: String) throws -> [String] {
+    var ids: [String] = []
+    try statement(
+      "SELECT id FROM uploads WHERE conversation_id = ?1 AND message_id = ?2 AND attachment_id IS NULL ORDER BY id"
+    ).rows(.text(conversationId), .text(id)) { ids.append($0.text(0)) }
     return ids
   }
 

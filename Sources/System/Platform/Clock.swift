@@ -114,8 +114,13 @@ public struct Clock: Sendable {
       else { return nil }
       (fields.tm_hour, fields.tm_min, fields.tm_sec) = (hour, minute, second)
       if bytes.count > 20 {
-        guard has(".", at: 19), bytes.count == 24, let rest = number(20..<23, 0...999) else { return nil }
-        milliseconds = Int64(rest)
+        // RFC 3339 takes any number of digits; those beyond the milliseconds are left out.
+        let digits = bytes[20..<bytes.count - 1]
+        guard has(".", at: 19), (1...9).contains(digits.count),
+          let rest = number(20..<20 + min(digits.count, 3), 0...999),
+          digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { return nil }
+        milliseconds = Int64(rest) * [1, 100, 10, 1][min(digits.count, 3)]
       }
     }
     let seconds = timegm(&fields)

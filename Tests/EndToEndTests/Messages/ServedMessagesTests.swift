@@ -188,6 +188,34 @@ struct ServedMessagesTests {
     #expect(served.stop() == 0)
   }
 
+  /// A message takes no upload that a service has begun for others, and no link where services alone send contents.
+  @Test func aMessageNamesNothingThatAServiceMeantForOthers() throws {
+    let bound = try ServedMessagesTests("messages: true, uploads-by: services")
+    let room = try bound.begin(#"{"members":["ben"]}"#)
+    let other = try bound.begin(#"{"members":["eve"]}"#)
+    func prepared(_ members: String) throws -> String {
+      let pairs = (members + ",filename a.txt,senderId ann").split(separator: ",").map { pair in
+        let words = pair.split(separator: " ", maxSplits: 1)
+        return "\(words[0]) \(Data(words[1].utf8).base64EncodedString())"
+      }
+      let begun = try bound.served.ask(
+        "POST", "/v1/uploads", token: bound.shop,
+        ["Tus-Resumable: 1.0.0", "Upload-Length: 5", "Upload-Metadata: \(pairs.joined(separator: ","))"])
+      return String(try #require(begun.fields["location"]?.split(separator: "/").last))
+    }
+    func name(_ client: String, _ body: String) throws -> Int {
+      try bound.ask("PUT", "/v1/conversations/\(room)/messages/\(client)", bound.ann, body).status
+    }
+    for members in [
+      "conversationId \(other)", "conversationId \(room),messageId m", "participants [\"eve\"]",
+    ] {
+      #expect(try name("1", #"{"uploads":["\#(prepared(members))"]}"#) == 409, "\(members)")
+    }
+    #expect(try name("2", #"{"uploads":["\#(prepared("conversationId \(room)"))"]}"#) == 201)
+    #expect(try name("3", #"{"links":["https://example.com/a"]}"#) == 403)
+    #expect(bound.served.stop() == 0 && served.stop() == 0)
+  }
+
   @Test func companionsSeeWhoIsOnline() throws {
     let room = "/v1/conversations/\(try begin(#"{"members":["ben"]}"#))"
     let stream = try served.listen(ann)
