@@ -1,5 +1,7 @@
+import Foundation
 import LedgerPort
 import Pipeline
+import Platform
 import Testing
 
 /// Attachments that a new message names.
@@ -242,5 +244,32 @@ struct NamedAttachmentTests {
     let deletion = ConversationCommand("g", .user("ann"), .delete(1))
     #expect(try bench.exchange { $0.commands = [.conversation(deletion)] }.uploadsToDelete == ["u"])
     #expect(try bench.reader.uploads(ofMessages: ["m-c"], in: "g", at: 0).isEmpty)
+  }
+
+  /// A client shows one word.
+  @Test func aMessageWithARefusedAttachmentHasFailed() throws {
+    let bench = try bench(.model)
+    let message = try bench.write("g", "ann", "c", "x")
+    try bench.takeIn(Sample.item("a"))
+    var record = try bench.attachment("a")
+    func status(_ users: [String], _ statuses: [Status]) throws -> String {
+      for user in users { _ = try bench.say(.user(user), "g", .reach(delivered: 1, read: 0)) }
+      let members = try bench.reader.membership(of: "g", for: nil)?.members
+      let attachments = statuses.map {
+        record.outcome.status = $0
+        return record
+      }
+      var writer = JSONWriter()
+      writer.object { message.write(to: &$0, members: members, attachments: attachments) }
+      let rest = try #require(writer.text.components(separatedBy: #","status":""#).last)
+      return String(rest.prefix { $0 != "\"" })
+    }
+    #expect(try status([], []) == "sent" && status([], [.queued, .completed]) == "sent")
+    #expect(try status(["ben"], []) == "sent" && status(["eve"], []) == "delivered")
+    for refused in [Status.rejected, .failed, .quarantined, .cancelled] {
+      #expect(try status([], [.completed, refused]) == "failed")
+    }
+    for user in ["ben", "eve"] { _ = try bench.say(.user(user), "g", .reach(delivered: 1, read: 1)) }
+    #expect(try status([], []) == "read")
   }
 }

@@ -181,6 +181,7 @@ enum OpenAPI {
         #"{"type":"array","items":"#
           + object([("id", text), ("fileName", optionalText), ("length", optionalNumber)]) + "}"
       ),
+      ("status", oneOf(MessageStatus.allCases)),
       ("receipts", object([("of", number), ("delivered", number), ("read", number)])),
     ]
   }

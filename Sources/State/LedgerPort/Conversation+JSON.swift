@@ -92,6 +92,7 @@ extension Message {
     }
     guard let members else { return }
     let receipts = Receipts(of: self, members)
+    writer.member("status", MessageStatus(receipts, attachments ?? []).rawValue)
     writer.key("receipts")
     writer.object { receipts.write(to: &$0) }
   }
@@ -106,6 +107,29 @@ public struct NamedUpload: Sendable {
 
   public init(id: String, fileName: String?, length: Int64?) {
     (self.id, self.fileName, self.length) = (id, fileName, length)
+  }
+}
+
+/// How far a message is, in one word for clients.
+public enum MessageStatus: String, Sendable, CaseIterable {
+  /// On record.
+  case sent
+  /// Delivered to all recipients.
+  case delivered
+  /// Read by all recipients.
+  case read
+  /// One of its attachments was not completed.
+  case failed
+
+  init(_ receipts: Receipts, _ attachments: [AttachmentRecord]) {
+    let count = receipts.members.count
+    if attachments.contains(where: { $0.outcome.status.isFinal && $0.outcome.status != .completed }) {
+      self = .failed
+    } else if count > 0 && receipts.read.count == count {
+      self = .read
+    } else {
+      self = count > 0 && receipts.delivered.count == count ? .delivered : .sent
+    }
   }
 }
 

@@ -120,6 +120,9 @@ final class FaultedIngest {
   /// - Returns: the number of broken rules.
   func finish(mayFail: Bool = false, _ story: @autoclosure () -> String) throws -> Int {
     var last = try run()
+    try #require(
+      FileManager.default.fileExists(atPath: folder.path + "/var/sluice.db"),
+      "\(story()): the last run: \(last.status) \(last.err)")
     // A failed delivery is retried after five seconds and some jitter.
     for _ in 0..<3 {
       guard try hasJobs else { break }

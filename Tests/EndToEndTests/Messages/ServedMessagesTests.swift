@@ -54,6 +54,7 @@ struct ServedMessagesTests {
     let sent = try ask("PUT", "\(path)/messages/c-1", ann, #"{"text":"Hello \"Ben\" \u00e9"}"#)
     #expect(sent.status == 201 && sent.json["number"] == .number(1))
     #expect(sent.json["attachments"].elements.isEmpty && sent.json["receipts"]["of"] == .number(1))
+    #expect(sent.json["status"].text == "sent")
     let again = try ask("PUT", "\(path)/messages/c-1", ann, #"{"text":"other"}"#)
     #expect(again.status == 200 && again.json["text"].text == "Hello \"Ben\" é")
     let told = try #require(stream.next())
@@ -65,7 +66,9 @@ struct ServedMessagesTests {
     #expect(try ask("GET", path, eve).status == 404 && ask("GET", "\(path)/messages", eve).status == 404)
     let whole = try ask("GET", "/v1/sync", ann).json
     #expect(try ask("PUT", "\(path)/delivered", ben, #"{"number":1}"#).json["changed"] == .boolean(true))
+    #expect(try ask("GET", "\(path)/messages/1", ann).json["status"].text == "delivered")
     #expect(try ask("PUT", "\(path)/read", ben, #"{"number":1}"#).json["changed"] == .boolean(true))
+    #expect(try ask("GET", "\(path)/messages/1", ann).json["status"].text == "read")
     #expect(try ask("PUT", "\(path)/read", ben, #"{"number":1}"#).json["changed"] == .boolean(false))
     let since = try #require(whole["position"].text)
     let synced = try ask("GET", "/v1/sync?since=\(since)", ann).json
