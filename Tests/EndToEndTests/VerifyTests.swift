@@ -293,7 +293,7 @@ import Testing
       "row-missing", false
     ),
     (
-      "INSERT INTO conversations VALUES (1, 'c', 'group', NULL, 'all', NULL, 2, 0, 0, 0)",
+      "INSERT INTO conversations VALUES (1, 'c', 'group', NULL, 'all', NULL, NULL, 2, 0, 0, 0)",
       "conversation-differs", false
     ),
     (
@@ -302,12 +302,12 @@ import Testing
     ),
     (
       """
-      INSERT INTO conversations VALUES (1, 'c', 'group', NULL, 'all', NULL, 0, 0, 0, 0);
+      INSERT INTO conversations VALUES (1, 'c', 'group', NULL, 'all', NULL, NULL, 0, 0, 0, 0);
       INSERT INTO members VALUES (1, 'ann', 'admin', 1, 0, 0, NULL, NULL, NULL, 1, 1, NULL, 1, 0, 0)
       """, "conversation-differs", false
     ),
     (
-      "INSERT INTO conversations VALUES (1, 'c', 'group', NULL, 'all', NULL, 0, 0, 0, 1 << 40)",
+      "INSERT INTO conversations VALUES (1, 'c', 'group', NULL, 'all', NULL, NULL, 0, 0, 0, 1 << 40)",
       "conversation-differs", false
     ),
     ("CREATE TABLE more (x)", "ledger-damaged", false),

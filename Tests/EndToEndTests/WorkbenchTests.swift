@@ -178,7 +178,7 @@ struct WorkbenchTests {
         "version", "plugins", "stages", "channels", "lanes", "credentials", "retry", "keep", "expand",
         "secrets",
         "sandbox",
-        "serve", "workers", "memory-total", "reuse",
+        "serve", "workers", "memory-total", "reuse", "turns",
       ])
     var options: [String: Set<String>] = [:]
     let lane = properties["lanes"]["properties"]["downloads"]

@@ -3,7 +3,8 @@ extension Breakage {
   static var conversations: [Breakage] {
     [
       Breakage("a message of a conversation is missing", ["message-number"]) { home in
-        try home.sql("INSERT INTO conversations VALUES (1, 'talk', 'group', NULL, 'all', NULL, 1, 0, 0, 0)")
+        try home.sql(
+          "INSERT INTO conversations VALUES (1, 'talk', 'group', NULL, 'all', NULL, NULL, 1, 0, 0, 0)")
       },
       Breakage("a message has a number beyond the last", ["message-number"]) { home in
         try home.sql(message(number: 2))
@@ -16,7 +17,7 @@ extension Breakage {
       Breakage("a member has read more than it was told", ["pointer-wrong"]) { home in
         try home.sql(
           """
-          INSERT INTO conversations VALUES (1, 'talk', 'group', NULL, 'all', NULL, 0, 0, 0, 0);
+          INSERT INTO conversations VALUES (1, 'talk', 'group', NULL, 'all', NULL, NULL, 0, 0, 0, 0);
           INSERT INTO members VALUES (1, 'ann', 'admin', 1, 0, 0, NULL, NULL, NULL, 0, 1, NULL, 1, 0, 0)
           """)
       },

@@ -154,7 +154,7 @@ extension Breakage {
         let id = "00112233445566778899aabbccddeeff"
         try home.folder.write("var/uploads/" + id, "mine")
         try home.sql(
-          "INSERT INTO uploads VALUES ('\(id)', 'ann', 'service', 4, '', NULL, 1, 1, '\(try home.value("id", of: "root.txt"))')"
+          "INSERT INTO uploads VALUES ('\(id)', 'ann', 'service', 4, '', NULL, 1, 1, '\(try home.value("id", of: "root.txt"))', NULL, NULL, NULL)"
         )
       },
     ]
