@@ -32,7 +32,7 @@ struct PresenceTests {
     presence.end([1])
     presence.begin(2, "ann")
     #expect(changes(after: 60).isEmpty && presence.sights(of: ["ann"]).first?.isOnline == true)
-    // A visit that was over before anybody was told of it is not told at all.
+    // Nobody is told of a short visit.
     presence.begin(3, "ben")
     presence.end([3])
     #expect(changes(after: 60).isEmpty)

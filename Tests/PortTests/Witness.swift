@@ -95,7 +95,7 @@ final class Witness {
     self.until[holder] = until
     var ended: Set<String> = []
     for (command, result) in zip(exchange.commands, reply.results) { saw(command, result) }
-    // Those of deleted messages and erased users.
+    // The attachments of deleted messages and of erased users.
     for id in reply.deletedAttachments where deleted.insert(id).inserted {
       forget { $0.attachmentId == id }
     }

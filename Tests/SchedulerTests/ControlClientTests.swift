@@ -27,7 +27,7 @@ struct ControlClientTests {
     #expect(heard == frame)
   }
 
-  /// What it leaves unread has an end.
+  /// The unread bytes are bounded.
   @Test func aClientThatReadsNothingIsGivenUp() throws {
     var ends: [Int32] = [0, 0]
     try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)

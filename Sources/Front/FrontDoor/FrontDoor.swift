@@ -73,7 +73,7 @@ public final class FrontDoor: Sendable {
   /// What judges now.
   private let judging: Mutex<Checker?>
 
-  /// Users that come or go, of whom others are told in a second: what is more waits.
+  /// The users whose coming or going the server tells in one second. The rest waits.
   private static let mostSights = 100
 
   /// Threads that answer, each with a connection to the ledger of its own.

@@ -5,7 +5,7 @@ import Sealing
 
 /// Links that open a content without a token, for a while: for a client that cannot send a header, such as an image in a page.
 ///
-/// A link stands for the token that asked for it: each use looks up again what the token may see.
+/// A link stands for a token: each use checks again that the token may see the attachment.
 struct LinkSigner: Sendable {
   /// What a link opens, and for whom.
   struct Grant: Equatable {

@@ -117,74 +117,24 @@ enum OpenAPI {
   // MARK: Schemas
 
   /// A schema of an object: the members that are always there, and the others.
-  private static func object(_ required: [(String, String)], _ others: [(String, String)] = []) -> String {
+  static func object(_ required: [(String, String)], _ others: [(String, String)] = []) -> String {
     let members = (required + others).map { #""\#($0)":\#($1)"# }.joined(separator: ",")
     return
       #"{"type":"object","required":\#(JSONWriter.array(of: required.map(\.0))),"properties":{\#(members)}}"#
   }
 
-  private static let text = #"{"type":"string"}"#
-  private static let optionalText = #"{"type":["string","null"]}"#
-  private static let number = #"{"type":"integer"}"#
-  private static let optionalNumber = #"{"type":["integer","null"]}"#
-  private static let time = #"{"type":"string","format":"date-time"}"#
-  private static let optionalTime = #"{"type":["string","null"],"format":"date-time"}"#
+  static let text = #"{"type":"string"}"#
+  static let optionalText = #"{"type":["string","null"]}"#
+  static let number = #"{"type":"integer"}"#
+  static let optionalNumber = #"{"type":["integer","null"]}"#
+  static let time = #"{"type":"string","format":"date-time"}"#
+  static let optionalTime = #"{"type":["string","null"],"format":"date-time"}"#
 
-  private static func oneOf<Case: RawRepresentable<String>>(_ cases: [Case]) -> String {
+  static func oneOf<Case: RawRepresentable<String>>(_ cases: [Case]) -> String {
     #"{"type":"string","enum":\#(JSONWriter.array(of: cases.map(\.rawValue)))}"#
   }
 
-  private static let texts = #"{"type":"array","items":{"type":"string"}}"#
-
-  private static var conversation: [(String, String)] {
-    let member = object([
-      ("user", text), ("name", optionalText), ("role", oneOf(Member.Role.allCases)), ("joinedNumber", number),
-      ("leftNumber", optionalNumber), ("deliveredNumber", number), ("readNumber", number),
-    ])
-    return [
-      ("id", text), ("kind", oneOf(Conversation.Kind.allCases)), ("name", optionalText),
-      ("history", oneOf(Conversation.History.allCases)), ("expireAfter", optionalNumber),
-      ("createdAt", time), ("lastNumber", number),
-      ("members", #"{"type":"array","items":\#(member)}"#),
-    ]
-  }
-
-  /// The members of the object for oneself and for operators.
-  private static var user: [(String, String)] {
-    [
-      ("email", optionalText), ("role", oneOf(AccessToken.Role.allCases)), ("createdAt", time),
-      ("disabledAt", optionalTime), ("erasedAt", optionalTime),
-    ]
-  }
-
-  /// The members of the object for a member of the conversation alone.
-  private static let ownSettings = [
-    ("unread", number), ("mutedUntil", optionalTime), ("urgentBreaksMute", #"{"type":"boolean"}"#),
-    ("firstNumber", number),
-  ]
-
-  private static var message: [(String, String)] {
-    [
-      ("conversationId", text), ("number", number), ("id", text), ("clientId", optionalText),
-      ("senderId", text), ("text", optionalText), ("replyTo", optionalNumber),
-      ("urgent", #"{"type":"boolean"}"#), ("createdAt", time), ("editedAt", optionalTime),
-      ("deletedAt", optionalTime), ("expiresAt", optionalTime),
-    ]
-  }
-
-  /// Members of a message with its readers.
-  private static var messageExtras: [(String, String)] {
-    [
-      ("attachments", ##"{"type":"array","items":{"$ref":"#/components/schemas/Attachment"}}"##),
-      (
-        "uploads",
-        #"{"type":"array","items":"#
-          + object([("id", text), ("fileName", optionalText), ("length", optionalNumber)]) + "}"
-      ),
-      ("status", oneOf(MessageStatus.allCases)),
-      ("receipts", object([("of", number), ("delivered", number), ("read", number)])),
-    ]
-  }
+  static let texts = #"{"type":"array","items":{"type":"string"}}"#
 
   private static var schemas: [(String, String)] {
     let reason = ##"{"oneOf":[{"type":"null"},{"$ref":"#/components/schemas/Reason"}]}"##

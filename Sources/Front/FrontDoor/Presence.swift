@@ -25,7 +25,7 @@ final class Presence: Sendable {
     var lastSeenAt: Int64?
     /// In nanoseconds of the monotonic clock.
     var endedAt: UInt64 = 0
-    /// Whether others were told that it is online.
+    /// Whether its companions know it as online.
     var isTold = false
   }
 
@@ -33,7 +33,7 @@ final class Presence: Sendable {
     var users: [ByteText: Seen] = [:]
     /// The users of streams.
     var owners: [UInt64: ByteText] = [:]
-    /// Users that may have come or gone since others were told.
+    /// Users to compare with the last told state.
     var changed: Set<ByteText> = []
   }
 
@@ -41,7 +41,7 @@ final class Presence: Sendable {
 
   /// A client that lost its connection comes back within this time, in nanoseconds, and others hear nothing.
   private static let grace: UInt64 = 3_000_000_000
-  /// Users that were seen; with more, those that are offline are forgotten.
+  /// The limit of users in memory. Beyond it, offline users are forgotten.
   private static let most = 100_000
 
   func begin(_ serial: UInt64, _ user: String) {
@@ -75,7 +75,7 @@ final class Presence: Sendable {
     state.changed.insert(id)
   }
 
-  /// Takes some of the users that have come or gone.
+  /// Takes some users with a new state.
   ///
   /// - Parameter now: of the monotonic clock, in nanoseconds.
   func takeChanges(at now: UInt64, limit: Int) -> [Sight] {
@@ -95,7 +95,7 @@ final class Presence: Sendable {
     }
   }
 
-  /// Those of some users that are online or were seen; `nil`: all that are online.
+  /// The known states of some users; `nil`: all online users.
   func sights(of users: [String]?) -> [Sight] {
     state.withLock { state in
       guard let users else {
@@ -112,7 +112,7 @@ final class Presence: Sendable {
 }
 
 extension EventFeed {
-  /// Tells those who share a conversation with a user.
+  /// The event for the companions of a user.
   static func presence(_ sight: Presence.Sight, to companions: [String]) -> Event {
     var writer = JSONWriter()
     writer.object { sight.write(to: &$0) }
@@ -123,7 +123,7 @@ extension EventFeed {
 }
 
 extension API {
-  /// The users that share a conversation with the asker, as far as they are online or were seen; to operators, all that are online.
+  /// The states of the companions of the asker; for operators, all online users.
   func presence(_ token: AccessToken) throws -> FrontReply {
     if !rules.presence { throw Problem(409, "no-presence", "this server does not tell who is online") }
     let companions = token.role == .user ? try ledger.companions(of: token.name) : nil

@@ -75,7 +75,7 @@ extension Route {
       answers: [(204, empty("they are told, as far as they listen"))],
       body: json(#""senderId":\#(optionalText)"#))
     static let presence = Facts(
-      messages: "GET", "/v1/presence", known, "who is online, of those who share a conversation",
+      messages: "GET", "/v1/presence", known, "the companions that are online",
       answers: [(200, answer("Presence", "they"))])
     static let settings = Facts(
       messages: "PUT", "/v1/conversations/{id}/settings", seen, "mute a conversation",

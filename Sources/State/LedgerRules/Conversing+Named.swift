@@ -4,7 +4,7 @@ import Platform
 
 // Attachments that a new message names.
 extension LedgerRows {
-  /// Why a message cannot have one of them; `nil`: it can have all.
+  /// The reason against one of the attachments; `nil`: the message can have all.
   func refusal(of named: NamedAttachments, by sender: String) throws(Failure)
     -> ConversationResult.Refusal?
   {
@@ -57,7 +57,7 @@ extension LedgerRows {
         Self.isSame($0, sender)
       })
     else { return false }
-    // With what was taken out of it, but with no other attachment.
+    // Its contents move, too. Another attachment would stay behind.
     let all = try attachmentIds(ofMessage: origin.messageId, in: origin.conversationId)
     return Set(all) == Set(try [origin.id] + contents(of: record.key))
   }

@@ -78,7 +78,7 @@ final class Entrance {
     return try FrontDoor(home, settings, sockets: sockets, intake: intake) { Terminal.error($0) }
   }
 
-  /// The key that signs links. Where the key of the home is lost, a server that needs it for nothing else draws another.
+  /// The key for signatures of links; `nil`: the key of the home is lost.
   private func linkKey(_ home: Home, _ rules: SecretRules) throws -> [UInt8]? {
     let source = rules.key.flatMap { KeySource($0) }
     let found = try? FoundKey.find(
