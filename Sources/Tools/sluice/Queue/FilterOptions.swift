@@ -18,6 +18,7 @@ enum FilterOptions {
     CommandOption(
       name: "message", value: "ID", help: "Only those of this message, in whichever conversation."),
     CommandOption(name: "sender", value: "ID", help: "Only those that this one sent."),
+    CommandOption(name: "participant", value: "ID", help: "Only those that this user may read."),
     CommandOption(name: "reference", value: "TEXT", help: "Only those that their client calls so."),
     CommandOption(
       name: "parent", value: "ID", help: "Only those that were taken out of this one, at any level."),
@@ -53,7 +54,7 @@ enum FilterOptions {
   static func filter(_ arguments: ParsedArguments, now: Int64 = Clock.machine.now()) throws(CommandError)
     -> AttachmentFilter
   {
-    for option in ["stage", "type", "conversation", "message", "sender", "reference", "parent", "name"]
+    for option in ["stage", "type", "conversation", "message", "sender", "participant", "reference", "parent", "name"]
     where arguments.value(option) == "" {
       throw Self.empty(option)
     }
@@ -65,6 +66,7 @@ enum FilterOptions {
     filter.mediaType = arguments.value("type").map { AttachmentFilter.glob($0.lowercased()) }
     (filter.conversationId, filter.messageId) = (arguments.value("conversation"), arguments.value("message"))
     (filter.senderId, filter.reference) = (arguments.value("sender"), arguments.value("reference"))
+    filter.participant = arguments.value("participant")
     filter.parentId = arguments.value("parent")?.lowercased()
     (filter.minimumSize, filter.maximumSize) = (
       try size(arguments, "min-size"), try size(arguments, "max-size")
