@@ -119,7 +119,8 @@ extension API {
   /// How long a client may keep a content, in seconds, where it comes by a link; `nil`: it asks each time.
   static func keepingTime(_ request: FrontRequest) -> Int64? {
     guard let end = request.query.first(where: { $0.name == "expires" }).flatMap({ Int64($0.value) }),
-      request.query.contains(where: { $0.name == "signature" })
+      request.query.contains(where: { $0.name == "signature" }),
+      request.values("authorization").allSatisfy({ bearer($0) == nil })
     else { return nil }
     return min(max(end - Clock.now() / 1000, 0), 3600)
   }

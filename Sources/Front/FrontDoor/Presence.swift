@@ -83,12 +83,13 @@ final class Presence: Sendable {
       var sights: [Sight] = []
       for id in state.changed {
         if sights.count == limit { break }
-        guard let seen = state.users[id] else { continue }
+        guard var seen = state.users[id] else { continue }
         let isOnline = !seen.serials.isEmpty
         if !isOnline && now < seen.endedAt + Self.grace { continue }
         state.changed.remove(id)
         if isOnline == seen.isTold { continue }
-        state.users[id]?.isTold = isOnline
+        seen.isTold = isOnline
+        state.users[id] = seen
         sights.append(Self.sight(seen))
       }
       return sights
@@ -99,14 +100,15 @@ final class Presence: Sendable {
   func sights(of users: [String]?) -> [Sight] {
     state.withLock { state in
       guard let users else {
-        return state.users.values.filter { !$0.serials.isEmpty }.map(Self.sight).sorted { $0.user < $1.user }
+        return state.users.values.map(Self.sight).filter(\.isOnline).sorted { $0.user < $1.user }
       }
       return users.compactMap { state.users[ByteText($0)].map(Self.sight) }
     }
   }
 
   private static func sight(_ seen: Seen) -> Sight {
-    let isOnline = !seen.serials.isEmpty
+    // The same as in the events, also while a lost client may come back.
+    let isOnline = !seen.serials.isEmpty || seen.isTold
     return Sight(user: seen.name, isOnline: isOnline, lastSeenAt: isOnline ? nil : seen.lastSeenAt)
   }
 }

@@ -328,6 +328,9 @@ struct ServeTests {
     let tag = try #require(content.fields["etag"])
     let again = try served.ask("GET", url, ["If-None-Match: \(tag)"])
     #expect(again.status == 304 && again.fields["cache-control"] == "private, max-age=3600")
+    // A token in the request decides, and what the link says does not count.
+    let own = try served.ask("GET", url, token: ann)
+    #expect(own.status == 200 && own.fields["cache-control"] == "private, no-cache")
     let short = try served.ask("GET", "/v1/attachments/\(ids[0])/link", token: ann).decoded(Link.self).url
     let end = try #require(short.split(separator: "expires=").last?.prefix { $0.isNumber })
     let left = try #require(Double(end)) - Date().timeIntervalSince1970
