@@ -54,7 +54,9 @@ enum FilterOptions {
   static func filter(_ arguments: ParsedArguments, now: Int64 = Clock.machine.now()) throws(CommandError)
     -> AttachmentFilter
   {
-    for option in ["stage", "type", "conversation", "message", "sender", "participant", "reference", "parent", "name"]
+    for option in [
+      "stage", "type", "conversation", "message", "sender", "participant", "reference", "parent", "name",
+    ]
     where arguments.value(option) == "" {
       throw Self.empty(option)
     }
