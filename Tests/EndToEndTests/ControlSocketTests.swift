@@ -77,7 +77,7 @@ struct ControlSocketTests {
   @Test func aCoordinatorThatIsStoppedIsNotWaitedForForEver() throws {
     let resident = try Resident(folder)
     // The queue of waiting connections is full: the next client waits for a place in it.
-    kill(resident.process.processIdentifier, SIGSTOP)
+    try Resident.suspend(resident.process.processIdentifier)
     defer { kill(resident.process.processIdentifier, SIGCONT) }
     let clients = (0..<200).compactMap { _ in try? Self.knock(socket) }
     defer { for client in clients { close(client) } }
@@ -92,7 +92,7 @@ struct ControlSocketTests {
   /// the client waits for a shorter time than for an answer.
   @Test func aClientThatIsNotWelcomedSaysSoInTime() throws {
     let resident = try Resident(folder)
-    kill(resident.process.processIdentifier, SIGSTOP)
+    try Resident.suspend(resident.process.processIdentifier)
     let before = Date()
     let outcome = try enqueue()
     #expect(outcome.status == 75, "\(outcome.err)")

@@ -113,7 +113,7 @@ struct StoreAwayTests {
   func aStoreThatIsTakenAwayDuringARunEndsTheCoordinatorBeforeAnythingIsTold(how: String) throws {
     let resident = try Resident(folder)
     // A coordinator that finds no store ends with another message.
-    kill(resident.process.processIdentifier, SIGSTOP)
+    try Resident.suspend(resident.process.processIdentifier)
     try FileManager.default.moveItem(atPath: store, toPath: store + "-away")
     switch how {
     case "replaced":

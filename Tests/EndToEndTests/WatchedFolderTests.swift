@@ -131,7 +131,7 @@ struct WatchedFolderTests {
   @Test func changesThatTheKernelDropsAreFoundByLooking() throws {
     let resident = try watch()
     try resident.wait(for: 1)
-    kill(resident.process.processIdentifier, SIGSTOP)
+    try Resident.suspend(resident.process.processIdentifier)
     let limit = try String(contentsOfFile: "/proc/sys/fs/inotify/max_queued_events", encoding: .utf8)
     let count = (Int(limit.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 16384) / 2 + 1000
     let writers = try ["a", "b"].map { try #require(fopen("\(folder.path)/in/\($0).txt", "w")) }

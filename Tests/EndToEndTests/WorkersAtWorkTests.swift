@@ -98,7 +98,7 @@ struct WorkersAtWorkTests {
   /// It is stopped, as by a debugger: what it would say is left out.
   @Test func aCoordinatorThatDoesNotAnswerHoldsNoStatusUp() throws {
     let (resident, _) = try sleeping()
-    kill(resident.process.processIdentifier, SIGSTOP)
+    try Resident.suspend(resident.process.processIdentifier)
     let start = Date()
     let status = try sluice("status")
     #expect(status.status == 0 && !status.out.contains("\nworkers"), "\(status.out)")

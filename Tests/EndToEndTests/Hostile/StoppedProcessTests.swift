@@ -52,7 +52,7 @@ struct StoppedProcessTests {
     try inbox.addNeighbours(100)
     let underway = try inbox.start()
     try inbox.waitForWork()
-    kill(underway.process.processIdentifier, SIGSTOP)
+    try Resident.suspend(underway.process.processIdentifier)
     kill(underway.process.processIdentifier, SIGKILL)
     let killed = try underway.end()
     #expect(killed.outcome.wasKilled)
@@ -173,7 +173,7 @@ private struct StoppedCoordinator {
     try inbox.waitForWork()
     usleep(after)
     let coordinator = underway.process.processIdentifier
-    kill(coordinator, SIGSTOP)
+    try Resident.suspend(coordinator)
     let workers = withWorkers ? Inbox.workers(of: coordinator) : []
     for worker in workers { kill(worker, SIGSTOP) }
     let stopped = Date()

@@ -48,6 +48,18 @@ final class Resident {
     return process.terminationStatus
   }
 
+  /// Stops a process, and waits until each of its threads stands still: until the first has taken the signal, the others go on.
+  static func suspend(_ process: Int32) throws {
+    kill(process, SIGSTOP)
+    let folder = "/proc/\(process)/task"
+    try wait("process \(process) stands still") {
+      try FileManager.default.contentsOfDirectory(atPath: folder).allSatisfy {
+        let text = try? String(contentsOfFile: "\(folder)/\($0)/stat", encoding: .utf8)
+        return text.map { $0.suffix(from: $0.lastIndex(of: ")") ?? $0.startIndex).hasPrefix(") T") } ?? true
+      }
+    }
+  }
+
   /// - Parameter seconds: how long a slow machine takes for it. The test fails after ten times as long.
   static func wait(_ what: String, seconds: Double = 30, until condition: () throws -> Bool) throws {
     let end = Date().addingTimeInterval(seconds * 10)
