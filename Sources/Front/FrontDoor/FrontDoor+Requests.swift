@@ -74,10 +74,11 @@ extension FrontDoor {
     case .stream(let reply, let listener):
       hold(asked, api)
       desk.send(.reply(serial: asked.serial, dressing.dressed(reply, for: asked.request)))
-      streams.add(asked.serial, listener)
+      // Who hears the first event is online.
       if settings.rules.messages && settings.rules.presence, !listener.isHidden, let user = listener.user {
         presence.begin(asked.serial, user)
       }
+      streams.add(asked.serial, listener)
       // Another thread may have heard of its end meanwhile.
       if !desk.isOpen(asked.serial) {
         streams.remove([asked.serial])
