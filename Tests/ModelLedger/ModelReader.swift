@@ -93,31 +93,6 @@ package final class ModelReader: LedgerQueries {
     rows.openUploads(of: owner, at: now).count
   }
 
-  package func companions(of user: String) throws(LedgerError) -> [String] {
-    let id = ByteText(user)
-    let shared = rows.conversations.values.filter { $0.members[id]?.isPresent == true }
-    let all = shared.flatMap { $0.members.filter { $0.value.isPresent && $0.key != id }.keys }
-    return Set(all).sorted().map(\.text)
-  }
-
-  package func expiredMessages(at now: Int64, limit: Int) throws(LedgerError) -> [Message] {
-    let all = rows.messages.values.compactMap(\.written).filter {
-      $0.deletedAt == nil && ($0.expiresAt ?? .max) <= now
-    }
-    return Array(all.sorted { ($0.expiresAt ?? 0) < ($1.expiresAt ?? 0) }.prefix(limit))
-  }
-
-  package func uploads(
-    ofMessages ids: [String], in conversation: String, at now: Int64
-  ) throws(LedgerError) -> [String: [UploadRecord]] {
-    let open = rows.openUploads(of: nil, at: now).sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
-    return Dictionary(
-      grouping: open.filter {
-        $0.message?.conversationId == conversation && ids.contains($0.message?.messageId ?? "")
-      }
-    ) { $0.message?.messageId ?? "" }
-  }
-
   package func openUploads(
     of owner: UploadOwner?, at now: Int64, after mark: PageMark?, limit: Int
   ) throws(LedgerError) -> Page<UploadRecord> {

@@ -1,5 +1,5 @@
-/// What is said of an attachment when it is taken in. It changes only where a link without a name gets one once it is fetched, and
-/// where a service takes over the id of its message. What the sender or a server chose is hostile.
+/// The facts of an attachment from its intake. Two of them may change: a fetched link gets a missing name, and another message may get
+/// the attachment. Values of senders and servers are hostile.
 ///
 /// A class: it goes along with all that is said of an attachment, and a copy of its texts each time would cost more than what is said.
 public final class AttachmentOrigin: Sendable, Equatable {

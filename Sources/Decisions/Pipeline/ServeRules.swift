@@ -32,7 +32,7 @@ public struct ServeRules: Sendable, Equatable {
 
   /// Whether people write to each other: conversations, messages and receipts.
   public var messages = false
-  /// Whether they see who is online and who types.
+  /// Whether members see each other online and typing.
   public var presence = true
   /// The callers that begin conversations, and add and remove members.
   public var conversationsBy = UploadsBy.everyone

@@ -74,7 +74,7 @@ extension FrontDoor {
     case .stream(let reply, let listener):
       hold(asked, api)
       desk.send(.reply(serial: asked.serial, dressing.dressed(reply, for: asked.request)))
-      // Who hears the first event is online.
+      // The user is online before the first event.
       if settings.rules.messages && settings.rules.presence, !listener.isHidden, let user = listener.user {
         presence.begin(asked.serial, user)
       }

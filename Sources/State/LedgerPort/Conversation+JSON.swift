@@ -118,7 +118,7 @@ public enum MessageStatus: String, Sendable, CaseIterable {
   case delivered
   /// Read by all recipients.
   case read
-  /// One of its attachments was not completed.
+  /// An attachment ended without being completed.
   case failed
 
   init(_ receipts: Receipts, _ attachments: [AttachmentRecord]) {

@@ -220,7 +220,7 @@ public struct NamedAttachments: Sendable, Equatable {
   public var uploads: [String]
   /// Links, which are fetched.
   public var links: [IntakeItem]
-  /// Why the server refuses one of them. A repeated message gets its answer nevertheless.
+  /// The reason of the server against a named attachment. A repeated message gets its answer nevertheless.
   public var refusal: ConversationResult.Refusal?
 
   /// The most attachments in one request.

@@ -4,7 +4,7 @@ import Platform
 
 // Attachments that a new message names.
 extension LedgerRows {
-  /// The reason against one of the attachments; `nil`: the message can have all.
+  /// The reason against a named attachment; `nil`: the message can have all.
   func refusal(of named: NamedAttachments, by sender: String) throws(Failure)
     -> ConversationResult.Refusal?
   {
